@@ -1,0 +1,166 @@
+"""The correction table: keys of squares, the field's rule, nothing learned from nonsense."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs.corrections.table import SQUARE_MM, BelongsTo, CorrectionTable, Sample, cell_key
+
+HERE = BelongsTo(calibration_hash="c1", table_hash="t1", profile="field")
+FIELD_TARGET = (0.21638682556152344, 0.25895468139648437)
+metres = st.floats(-0.5, 0.5)
+
+
+def taught(*samples_mm, at=FIELD_TARGET, phase="pick"):
+    table = CorrectionTable(belongs_to=HERE)
+    for number, sample in enumerate(samples_mm):
+        table, _ = table.learn(phase, at, sample, run_id=f"run_{number:04d}", at="2026-07-01T00:00:00Z")
+    return table
+
+
+def parts(key):
+    match = re.fullmatch(r"(pick|place)_x(-?\d+)_z(-?\d+)", key)
+    assert match
+    return match[1], int(match[2]), int(match[3])
+
+
+@pytest.mark.parametrize(
+    ("phase", "xz_m", "key"),
+    [
+        ("pick", FIELD_TARGET, "pick_x220_z260"),
+        ("place", (-0.18184228515625, 0.22888117980957032), "place_x-180_z220"),
+        ("pick", (0.21, 0.23), "pick_x220_z240"),
+        ("pick", (-0.21, 0.03), "pick_x-220_z40"),
+        ("pick", (0.01, -0.01), "pick_x20_z-20"),
+        ("pick", (0.00999, -0.00999), "pick_x0_z0"),
+        ("pick", (0.29, 0.31), "pick_x300_z320"),
+    ],
+)
+def test_keys_are_the_nearest_multiple_with_halves_away_from_zero(phase, xz_m, key):
+    assert cell_key(phase, xz_m) == key
+
+
+@given(metres, metres)
+def test_a_key_is_never_farther_than_half_a_square(x_m, z_m):
+    _, x_mm, z_mm = parts(cell_key("pick", (x_m, z_m)))
+    assert x_mm % SQUARE_MM == z_mm % SQUARE_MM == 0
+    assert abs(x_mm - x_m * 1000) <= SQUARE_MM / 2 + 1e-6
+    assert abs(z_mm - z_m * 1000) <= SQUARE_MM / 2 + 1e-6
+
+
+@given(metres, metres)
+def test_a_point_mirrored_has_the_mirrored_key(x_m, z_m):
+    _, x_mm, z_mm = parts(cell_key("place", (x_m, z_m)))
+    assert parts(cell_key("place", (-x_m, -z_m))) == ("place", -x_mm, -z_mm)
+
+
+@given(st.integers(-25, 25), st.integers(-25, 25), st.floats(-9.999, 9.999), st.floats(-9.999, 9.999))
+def test_all_of_a_square_has_the_key_of_its_centre(column, row, dx_mm, dz_mm):
+    x_mm, z_mm = column * SQUARE_MM, row * SQUARE_MM
+    inside = ((x_mm + dx_mm) / 1000, (z_mm + dz_mm) / 1000)
+    assert cell_key("pick", inside) == f"pick_x{x_mm}_z{z_mm}"
+
+
+@given(st.integers(0, 24))
+def test_a_half_goes_away_from_zero_whatever_the_metres_round_to(n):
+    half_m = (n * SQUARE_MM + SQUARE_MM / 2) / 1000
+    assert cell_key("pick", (half_m, -half_m)) == f"pick_x{(n + 1) * SQUARE_MM}_z{-(n + 1) * SQUARE_MM}"
+
+
+@pytest.mark.parametrize("bad", [(math.nan, 0.2), (0.2, math.inf)])
+def test_a_point_that_is_none_has_no_key(bad):
+    with pytest.raises(ValueError, match="no point on the table"):
+        cell_key("pick", bad)
+
+
+def test_the_fields_correction_gives_the_fields_target():
+    dx, dz = -2.7379570007324063, -8.326774597167976
+    table = taught((dx - 1.5, dz), (dx, dz + 2.0), (dx + 1.5, dz - 2.0))
+    target, use = table.apply("pick", FIELD_TARGET)
+    assert use.cell_key == "pick_x220_z260"
+    assert use.n == 3
+    assert use.applied
+    assert (round(use.target_before_mm[0], 2), round(use.target_before_mm[1], 2)) == (216.39, 258.95)
+    assert (round(use.target_after_mm[0], 2), round(use.target_after_mm[1], 2)) == (219.12, 267.28)
+    assert target == pytest.approx((0.21912478256225584, 0.26728145599365233), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_fewer_than_three_samples_correct_nothing(n):
+    table = taught(*[(-3.0, 4.0)] * n)
+    target, use = table.apply("pick", FIELD_TARGET)
+    assert target == FIELD_TARGET
+    assert not use.applied
+    assert use.n == n
+    assert use.target_after_mm == use.target_before_mm
+    assert (use.dx_mm, use.dz_mm) == ((None, None) if n == 0 else (-3.0, 4.0))
+
+
+def test_phases_and_squares_are_apart():
+    table = taught(*[(5.0, 5.0)] * 3)
+    assert not table.apply("place", FIELD_TARGET)[1].applied
+    assert not table.apply("pick", (FIELD_TARGET[0] + 0.02, FIELD_TARGET[1]))[1].applied
+    assert table.apply("pick", (FIELD_TARGET[0] + 0.001, FIELD_TARGET[1]))[1].applied
+
+
+def test_learning_says_before_and_after_and_leaves_the_old_table_alone():
+    old = taught((1.0, 2.0), (3.0, 4.0))
+    new, change = old.learn("pick", FIELD_TARGET, (5.0, 9.0), run_id="run_0009", at="2026-07-01T00:00:00Z")
+    assert change.before == (2.0, 3.0, 2)
+    assert change.after == (3.0, 5.0, 3)
+    assert change.sample_mm == (5.0, 9.0)
+    assert old.mean_mm(change.cell_key) == (2.0, 3.0, 2)
+    assert new.mean_mm(change.cell_key) == (3.0, 5.0, 3)
+    assert old.content_hash != new.content_hash
+
+
+def test_a_true_offset_is_found_and_kept_also_once_it_is_corrected():
+    """Samples from corrected trials are set off against what was corrected, so the mean doesn't drift back."""
+    bias_mm = (-4.0, 7.0)
+    table = CorrectionTable(belongs_to=HERE)
+    for number in range(12):
+        target, use = table.apply("pick", FIELD_TARGET)
+        tip_minus_block = tuple((target[i] - FIELD_TARGET[i]) * 1000 + bias_mm[i] for i in range(2))
+        table, _ = table.learn("pick", FIELD_TARGET, tip_minus_block, run_id=f"r{number}", at="", applied=use)
+    mean = table.mean_mm("pick_x220_z260")
+    assert mean is not None
+    assert mean[:2] == pytest.approx(bias_mm, abs=1e-6)
+    target, _ = table.apply("pick", FIELD_TARGET)
+    assert (target[0] - FIELD_TARGET[0]) * 1000 + bias_mm[0] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("sample", [(math.nan, 0.0), (0.0, -math.inf)])
+def test_a_measurement_that_is_none_teaches_nothing(sample):
+    with pytest.raises(ValueError, match="no measurement"):
+        taught(sample)
+
+
+def test_the_hash_is_that_of_the_content_not_of_the_order_of_squares():
+    def at(*points):
+        table = CorrectionTable(belongs_to=HERE)
+        for x_m in points:
+            table, _ = table.learn("pick", (x_m, 0.2), (1.0, 1.0), run_id="r", at="t")
+        return table
+
+    assert at(0.1, 0.2).content_hash == at(0.2, 0.1).content_hash
+    assert at(0.1, 0.2).content_hash != at(0.1, 0.3).content_hash
+
+
+def test_what_a_table_belongs_to_has_a_key_of_its_own():
+    others = [
+        HERE.model_copy(update={"calibration_hash": "c2"}),
+        HERE.model_copy(update={"table_hash": "t2"}),
+        HERE.model_copy(update={"profile": "perfect"}),
+        HERE.model_copy(update={"profile": None}),
+    ]
+    assert len({HERE.key, *(other.key for other in others)}) == 5
+
+
+def test_a_sample_knows_what_was_corrected_when_it_was_taken():
+    sample = Sample(run_id="r", at="t", tip_minus_block_mm=(-0.9, -13.0), applied_mm=(-2.7, -8.3))
+    assert sample.uncorrected_mm == pytest.approx((-3.6, -21.3))
