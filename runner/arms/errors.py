@@ -1,0 +1,65 @@
+"""What can go wrong with an arm: the guard's refusals and the arm's faults."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from runs.errors import Family, TrialcellError
+
+
+class ArmError(TrialcellError):
+    """A fault of the arm or of its connection."""
+
+    family: ClassVar[Family] = "device"
+
+
+class ReadingRejected(ArmError):
+    """An answer that can't be a reading of this arm."""
+
+    def __init__(self, got: object, why: str) -> None:
+        self.got, self.why = got, why
+        super().__init__(f"rejected a joint reading: {why}")
+
+
+class NoReading(ArmError):
+    """No usable reading in as many tries as are allowed."""
+
+    def __init__(self, tries: int, last: str) -> None:
+        self.tries, self.last = tries, last
+        super().__init__(
+            f"no usable joint reading in {tries} tries (last: {last})",
+            next_step="check power and cable, then: trialcell doctor",
+        )
+
+
+class MoveStalled(ArmError):
+    """The arm stopped short of its goal and makes no progress."""
+
+    def __init__(self, label: str, short_deg: float, tolerance_deg: float, after_s: float) -> None:
+        self.label, self.short_deg, self.tolerance_deg, self.after_s = label, short_deg, tolerance_deg, after_s
+        super().__init__(
+            f"{label}: the arm stopped {short_deg:.1f}° short (allowed {tolerance_deg:.1f}°) after {after_s:.1f} s",
+            next_step="look for something in its way, a servo that is off or a latched error",
+        )
+
+
+class MoveTimedOut(ArmError):
+    """The arm is still moving at the deadline."""
+
+    def __init__(self, label: str, deadline_s: float) -> None:
+        self.label, self.deadline_s = label, deadline_s
+        super().__init__(f"{label}: the arm was still moving after {deadline_s:.0f} s")
+
+
+class Refused(TrialcellError):
+    """The guard's no: which rule, by how much, and what to do."""
+
+    family: ClassVar[Family] = "refused"
+
+    def __init__(self, rule: str, message: str, *, value: float, limit: float, next_step: str) -> None:
+        self.rule, self.value, self.limit = rule, value, limit
+        super().__init__(message, next_step=next_step)
+
+
+class ArmNotReady(ArmError):
+    """The arm can't be worked with as it is."""

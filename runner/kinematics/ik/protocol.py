@@ -1,0 +1,111 @@
+"""What every inverse kinematics solver takes and gives back, so that one can stand in for another.
+
+Only shapes and words; the solvers are in the modules beside this one. A solver never says it is there when it is not:
+`IkResult` carries what is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from runner.kinematics.errors import BadTarget
+from runner.kinematics.model import ArmModel, FloatArray, frozen
+
+FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
+
+
+class IkStatus(StrEnum):
+    """How a search ended."""
+
+    CONVERGED = "converged"  # within the tolerances, inside the limits
+    STALLED = "stalled"  # no step makes it better: out of reach, or against a limit; the pose is the nearest found
+    MAX_STEPS = "max_steps"  # steps ran out while it still got better
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IkTarget:
+    """Where the tool point must be, and how it must stand if that is asked for.
+
+    The weights say what a radian and a metre are worth to each other while the two can't both be had:
+    `rotation_weight_m` is the distance that counts as much as one radian.
+    """
+
+    position_m: FloatArray  # (3,), base frame
+    rotation: FloatArray | None = None  # (3, 3), tool frame in the base frame; None: any
+    position_weight: float = 1.0
+    rotation_weight_m: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no place.
+
+        Raises:
+            BadTarget: wrong shape, not finite, or so far off that it must be millimetres.
+        """
+        position = np.array(self.position_m, dtype=np.float64)
+        if position.shape != (3,) or not np.isfinite(position).all():
+            raise BadTarget(f"a target is three finite numbers in metres, got {self.position_m!r}")
+        if np.abs(position).max() > FARTHEST_M:
+            raise BadTarget(
+                f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm"
+            )
+        object.__setattr__(self, "position_m", frozen(position))
+        if self.rotation is not None:
+            rotation = np.array(self.rotation, dtype=np.float64)
+            if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
+                raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
+            if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+                raise BadTarget("a target's rotation must be orthogonal and right-handed")
+            object.__setattr__(self, "rotation", frozen(rotation))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IkResult:
+    """The pose found and how far it is from the target."""
+
+    angles_deg: FloatArray  # (n_joints,), read-only, inside the limits
+    residual_mm: float
+    residual_deg: float  # 0 where no rotation was asked for
+    steps: int
+    status: IkStatus
+
+    @property
+    def converged(self) -> bool:
+        """Whether the target is reached within the tolerances."""
+        return self.status is IkStatus.CONVERGED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointLimits:
+    """The box that a solver stays in, degrees."""
+
+    min_deg: FloatArray  # (n_joints,)
+    max_deg: FloatArray  # (n_joints,)
+
+    @classmethod
+    def of(cls, arm: ArmModel, *, margin_deg: float = 0.0, max_deg: dict[int, float] | None = None) -> JointLimits:
+        """The arm file's limits less a margin, with lower upper limits for some joints (by index)."""
+        lo, hi = arm.min_deg + margin_deg, arm.max_deg - margin_deg
+        for joint, limit in (max_deg or {}).items():
+            hi[joint] = min(hi[joint], limit)
+        return cls(frozen(lo), frozen(hi))
+
+    def hold(self, angles_deg: FloatArray, *, slack_deg: float = 1e-9) -> bool:
+        """Whether every angle is inside."""
+        return bool(np.all((angles_deg >= self.min_deg - slack_deg) & (angles_deg <= self.max_deg + slack_deg)))
+
+
+class IkSolver(Protocol):
+    """One way to solve. Deterministic: the same arguments give the same answer to the last bit."""
+
+    def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
+        """The pose for one target, searched from `start_deg`, shape (n_joints,)."""
+        ...
+
+    def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
+        """One pose for each target, each from its own row of `starts_deg`, shape (N, n_joints)."""
+        ...

@@ -1,0 +1,236 @@
+"""Arms as data: joints, axes, origins, limits, tool point, shells and gripper, read from `arms/*.toml`.
+
+Holds figures and checks them; computes nothing with them (that is `fk.py` and `ik/`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import radians
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runner.kinematics.errors import BadArmFile, UnknownArm
+
+FloatArray = NDArray[np.float64]
+Vector = tuple[float, float, float]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class JointData(_Data):
+    """One revolute joint: its frame in the frame before it, its axis, its limits."""
+
+    name: str
+    urdf_name: str | None = None
+    origin_mm: Vector
+    rpy_deg: Vector
+    axis: Vector
+    min_deg: float
+    max_deg: float
+
+
+class ToolData(_Data):
+    """The tool centre point in the last link's frame."""
+
+    tcp_mm: Vector
+    flange_z_mm: float = 0.0
+
+
+class Shape(_Data):
+    """A capsule or a box in the frame of a link (0 the base, n the link after joint n)."""
+
+    link: int = Field(ge=0)
+    kind: Literal["capsule", "box"]
+    a_mm: Vector | None = None
+    b_mm: Vector | None = None
+    radius_mm: float | None = None
+    centre_mm: Vector | None = None
+    half_mm: Vector | None = None
+
+
+class Look(_Data):
+    """A part of a link as the twin's camera sees it; collisions know only `Shape`."""
+
+    link: int = Field(ge=0)
+    kind: Literal["capsule", "cylinder", "box"]
+    a_mm: Vector | None = None
+    b_mm: Vector | None = None
+    radius_mm: float | None = None
+    centre_mm: Vector | None = None
+    half_mm: Vector | None = None
+    colour: Literal["white", "grey", "dark", "glass"] = "white"
+
+
+class GripperData(_Data):
+    """A two-finger gripper on parallelogram four-bars; figures as in the arm file."""
+
+    name: str
+    theta_closed_rad: float
+    theta_open_rad: float
+    base_z_mm: float
+    pivot_x_mm: float
+    pivot_z_mm: float
+    link_x_mm: float
+    link_z_mm: float
+    inner_face_mm: float
+    tip_z_mm: float
+    force_n: float
+    pad_mm: Vector
+    body_half_mm: Vector
+    body_centre_z_mm: float
+
+
+class MassData(_Data):
+    """Masses of the links and the hand, grams."""
+
+    links_g: tuple[float, ...]
+    hand_g: float
+    jaw_g: float
+    source: str
+
+
+class ServoData(_Data):
+    """The twin's position servos."""
+
+    kp: tuple[float, ...]
+    kv: tuple[float, ...]
+    armature: float
+    damping: float
+    force_limit_nm: float
+    max_speed_deg_s: float
+    max_acceleration_deg_s2: float
+    encoder_steps: int
+
+
+class ArmData(_Data):
+    """A whole arm file."""
+
+    name: str
+    title: str
+    up: Literal["y", "z"]
+    home_deg: tuple[float, ...]
+    joint: tuple[JointData, ...] = Field(min_length=1)
+    tool: ToolData
+    shape: tuple[Shape, ...] = ()
+    look: tuple[Look, ...] = ()
+    gripper: GripperData | None = None
+    masses: MassData | None = None
+    servo: ServoData | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmModel:
+    """An arm ready to compute with. Arrays are read-only; lengths metres, limits degrees."""
+
+    data: ArmData
+    T_parent_joint: FloatArray  # (n, 4, 4): each joint's frame at zero in the frame before it
+    axes: FloatArray  # (n, 3): unit axis in the joint's own frame
+    T_link_tcp: FloatArray  # (4, 4): the tool point in the last link's frame
+    min_deg: FloatArray  # (n,)
+    max_deg: FloatArray  # (n,)
+    home_deg: FloatArray  # (n,)
+
+    @property
+    def name(self) -> str:
+        """The arm's short name, as in the configuration."""
+        return self.data.name
+
+    @property
+    def n_joints(self) -> int:
+        """How many joints the arm has."""
+        return len(self.data.joint)
+
+    def with_tool(self, *, tcp_mm: Vector | None = None, roll_deg: float = 0.0) -> ArmModel:
+        """The same arm with another tool: its point (mm, last link's frame) and its roll about the flange axis."""
+        T = np.eye(4)
+        T[:3, :3] = rpy_matrix(0.0, 0.0, radians(roll_deg))
+        T[:3, 3] = np.asarray(self.data.tool.tcp_mm if tcp_mm is None else tcp_mm) / 1000.0
+        return ArmModel(self.data, self.T_parent_joint, self.axes, frozen(T), self.min_deg, self.max_deg, self.home_deg)
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """The array, no longer writable."""
+    array.flags.writeable = False
+    return array
+
+
+def rpy_matrix(roll: float, pitch: float, yaw: float) -> FloatArray:
+    """Rotation from fixed-axis roll, pitch, yaw in radians, shape (3, 3): Rz(yaw) Ry(pitch) Rx(roll), as in URDF."""
+    cr, sr, cp, sp, cy, sy = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def build(data: ArmData) -> ArmModel:
+    """An `ArmModel` from the figures of an arm file."""
+    n = len(data.joint)
+    T = np.tile(np.eye(4), (n, 1, 1))
+    for i, joint in enumerate(data.joint):
+        T[i, :3, :3] = rpy_matrix(*(radians(a) for a in joint.rpy_deg))
+        T[i, :3, 3] = np.asarray(joint.origin_mm) / 1000.0
+    axes = np.array([joint.axis for joint in data.joint], dtype=float)
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    tcp = np.eye(4)
+    tcp[:3, 3] = np.asarray(data.tool.tcp_mm) / 1000.0
+    return ArmModel(
+        data=data,
+        T_parent_joint=frozen(T),
+        axes=frozen(axes),
+        T_link_tcp=frozen(tcp),
+        min_deg=frozen(np.array([j.min_deg for j in data.joint])),
+        max_deg=frozen(np.array([j.max_deg for j in data.joint])),
+        home_deg=frozen(np.array(data.home_deg, dtype=float)),
+    )
+
+
+def shipped_arms() -> list[str]:
+    """Names of the arms that come with the program."""
+    return sorted(p.name.removesuffix(".toml") for p in _arms_folder().iterdir() if p.name.endswith(".toml"))
+
+
+@cache
+def load_arm(name: str) -> ArmModel:
+    """The arm of that name, or the one in the arm file of that path.
+
+    Raises:
+        UnknownArm: neither a shipped name nor an existing file.
+        BadArmFile: the file is not TOML, has wrong keys, or its figures contradict each other.
+    """
+    if name in shipped_arms():
+        text, where = (_arms_folder() / f"{name}.toml").read_text(encoding="utf-8"), name
+    elif Path(name).is_file():
+        text, where = Path(name).read_text(encoding="utf-8"), name
+    else:
+        raise UnknownArm(name, shipped_arms())
+    try:
+        data = ArmData.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BadArmFile(where, f"not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadArmFile(where, f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
+    if len(data.home_deg) != len(data.joint):
+        raise BadArmFile(where, f"home_deg has {len(data.home_deg)} angles for {len(data.joint)} joints")
+    for joint in data.joint:
+        if not joint.min_deg < joint.max_deg:
+            raise BadArmFile(where, f"{joint.name}: min_deg {joint.min_deg} is not below max_deg {joint.max_deg}")
+    return build(data)
+
+
+def _arms_folder() -> Path:
+    return Path(str(files("runner.kinematics") / "arms"))

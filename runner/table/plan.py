@@ -1,0 +1,255 @@
+"""From a place on the table to the two moves of a pick or a place: over it, then straight along the tool.
+
+The way of the field, step by step, each written down: approach lookup, refined for the very target; reach lookup, its
+row refined; straight waypoints between the two; everything checked against the collision geometry. Postures are tried
+in a fixed order until one passes; why each other was skipped stands in the log. It sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from runner.config import Config
+from runner.geometry import BLOCK_MM, Clearance, Obstacles
+from runner.kinematics.fk import tool_pose
+from runner.kinematics.frames import BaseInCell, ToolStance
+from runner.kinematics.gripper import gripper_of, max_opening_mm
+from runner.kinematics.model import ArmModel, FloatArray, frozen
+from runner.table.approach import Approach, GridApproach
+from runner.table.attempt import Attempt, Phases
+from runner.table.candidates import NEAR_SQUARE_MM, Candidate, pick_levels, place_levels, reachable
+from runner.table.errors import BadQuery, NoPlan
+from runner.table.lookup import Lookup
+from runner.table.postures import planning_limits
+from runner.table.transfer import plan_transfer
+from runs.schema.geometry import Point, TablePoint
+from runs.schema.motion import LookupRecord, Skipped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """What a pick and a place have in common. Arrays are read-only."""
+
+    path_deg: FloatArray  # (k, n_joints): the approach pose first, then straight to the target's pose, which is last
+    target_m: Point  # of the tool point, cell frame
+    stance: ToolStance  # at the target
+    lookups: tuple[LookupRecord, ...]  # approach, then reach
+    residual_mm: float  # the larger miss of the two refined poses
+    clearance: Clearance | None  # the smallest along the straight move, there and back
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def approach_deg(self) -> FloatArray:
+        """Where the straight move begins, shape (n_joints,)."""
+        return np.asarray(self.path_deg[0])
+
+    @property
+    def target_deg(self) -> FloatArray:
+        """Where it ends, shape (n_joints,)."""
+        return np.asarray(self.path_deg[-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PickPlan(_Plan):
+    """The way to a block."""
+
+    T_tcp_block: FloatArray  # (4, 4): the block in the tool frame once the jaws have closed
+    askew_deg: float  # the jaws' turn against the block's edges, where its heading can't be had
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacePlan(_Plan):
+    """The way into the box."""
+
+
+class Planner:
+    """Plans for one arm in one cell with its tables. Keeps no state between calls."""
+
+    def __init__(
+        self,
+        arm: ArmModel,
+        base: BaseInCell,
+        config: Config,
+        lookup: Lookup,
+        approach_pick: Approach,
+        approach_place: Approach,
+        *,
+        table_name: str = "reach.parquet",
+    ) -> None:
+        """Store what plans are made from.
+
+        Raises:
+            BadQuery: an approach that is not a grid.
+        """
+        for approach in (approach_pick, approach_place):
+            if not isinstance(approach.content, GridApproach):
+                raise BadQuery(approach.name, "plans need a grid of approach poses, not an arc")
+        self.arm, self.base, self.config, self.lookup = arm, base, config, lookup
+        self.approach_pick, self.approach_place, self.table_name = approach_pick, approach_place, table_name
+        self.limits = planning_limits(arm, config)
+
+    def plan_pick(
+        self,
+        target_xz_m: TablePoint,
+        block_yaw_deg: float,
+        obstacles: Obstacles,
+        *,
+        requested_xz_m: TablePoint | None = None,
+    ) -> PickPlan:
+        """The way to a block: the tool's heading follows its yaw, the height its fingertips.
+
+        Args:
+            target_xz_m: the block's centre, corrected.
+            block_yaw_deg: of one of its edges; any of the four will do.
+            obstacles: what stands in the cell, the block included where it is known.
+            requested_xz_m: the target before the correction, for the log.
+
+        Raises:
+            NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
+        """
+        grid = self._grid(self.approach_pick)
+        self._refuse_far("pick", target_xz_m, grid)
+        if not np.isfinite(block_yaw_deg):
+            raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
+        side_mm, open_mm = self.config.block.side_mm, max_opening_mm(gripper_of(self.arm))
+        if side_mm > open_mm - 2.0 * BLOCK_MM:
+            why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
+            raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
+        levels = pick_levels(target_xz_m, block_yaw_deg, grid, self.arm, self.base, self.config)
+
+        def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
+            return self._block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
+
+        phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
+        passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
+        return PickPlan(
+            passed.path_deg,
+            c.target_m,
+            passed.last.stance,
+            passed.lookups,
+            passed.residual_mm,
+            passed.clearance,
+            skipped,
+            T_tcp_block=held_T(passed.path_deg[-1], c),
+            askew_deg=c.askew_deg,
+        )
+
+    def plan_place(
+        self, target_xz_m: TablePoint, obstacles: Obstacles, *, requested_xz_m: TablePoint | None = None
+    ) -> PlacePlan:
+        """The way into the box: every joint of the last move within the tolerance of the approach pose.
+
+        Args:
+            target_xz_m: the box's centre, corrected.
+            obstacles: what stands in the cell, with the block that is held.
+            requested_xz_m: the target before the correction, for the log.
+
+        Raises:
+            NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
+        """
+        grid = self._grid(self.approach_place)
+        self._refuse_far("place", target_xz_m, grid)
+        levels = place_levels(target_xz_m, obstacles.held, grid, self.base, self.config)
+        phases = Phases("place", "stage7_approach_place", "stage8_place", self.approach_place.name, None)
+        passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
+        return PlacePlan(
+            passed.path_deg,
+            c.target_m,
+            passed.last.stance,
+            passed.lookups,
+            passed.residual_mm,
+            passed.clearance,
+            skipped,
+        )
+
+    def plan_transfer(self, start_deg: FloatArray, goal_deg: FloatArray, obstacles: Obstacles) -> FloatArray:
+        """Clear waypoints from a pose to another, shape (k, n_joints), without the start; see `transfer`.
+
+        Raises:
+            NoWay: every way that was tried comes too near to something; the message names it.
+        """
+        return plan_transfer(start_deg, goal_deg, obstacles, self.arm, self.base, self.config)
+
+    def _first(
+        self,
+        phases: Phases,
+        target: TablePoint,
+        requested: TablePoint | None,
+        levels: Iterator[list[Candidate]],
+        obstacles: Obstacles,
+    ) -> tuple[Attempt, Candidate, tuple[Skipped, ...]]:
+        """The first posture that passes. What is out of reach is skipped in bulk and costs no try."""
+        skipped: list[Skipped] = []
+        tried: list[str] = []
+        last: Attempt | None = None
+        tol = self.config.table.joint_tol_deg if phases.phase == "place" else None
+        for level in levels:
+            for c in reachable(level, self.arm, self.base, self.limits, tol):
+                if isinstance(c, Skipped):
+                    skipped.append(c)
+                    continue
+                if len(tried) >= self.config.table.tries:
+                    break
+                last = Attempt(self, phases, c, target, requested, obstacles)
+                why = last.run(tuple(skipped))
+                if why is None:
+                    return last, c, tuple(skipped)
+                tried.append(why)
+                skipped.append(Skipped(pose_id=c.name, reason=why))
+        raise self._no_plan(phases.phase, target, tried, skipped, last)
+
+    def _no_plan(
+        self, phase: str, target: TablePoint, tried: list[str], skipped: list[Skipped], last: Attempt | None
+    ) -> NoPlan:
+        """Why nothing passed: out of reach in every posture, or what spoke against those in reach."""
+        thing = "block" if phase == "pick" else "box"
+        if tried:
+            why = f"none of the {len(tried)} postures in reach passes: {'; '.join(list(dict.fromkeys(tried))[:2])}"
+        elif skipped:
+            why = f"no posture of {len(skipped)} reaches it; the first: {skipped[0].reason}"
+        else:
+            why = "no approach pose stands as it would have to"
+        return NoPlan(
+            phase,
+            target,
+            why,
+            next_step=f"move the {thing} nearer the middle of the arm's reach",
+            lookups=last.lookups if last is not None else (),
+            skipped=skipped,
+        )
+
+    def _refuse_far(self, phase: str, target: TablePoint, grid: GridApproach) -> None:
+        """Refuse what no posture can reach, in words that say by how much."""
+        thing = "block" if phase == "pick" else "box"
+        if not np.isfinite(target).all():
+            raise NoPlan(phase, target, f"the {thing}'s place is not a number", next_step="look again")
+        w = self.config.workspace
+        if not (w.x_m[0] <= target[0] <= w.x_m[1] and w.z_m[0] <= target[1] <= w.z_m[1]):
+            x, z = (f"{a * 1000:.0f}…{b * 1000:.0f}" for a, b in (w.x_m, w.z_m))
+            why = f"the {thing} is outside the table (x {x} mm, z {z} mm)"
+            raise NoPlan(phase, target, why, next_step=f"put the {thing} on the table")
+        nearest = grid.nearest(target)
+        if nearest is None or nearest[1] > NEAR_SQUARE_MM:
+            gap = None if nearest is None else nearest[1]
+            why = f"the {thing} is out of reach" + ("" if gap is None else f" by about {gap:.0f} mm")
+            side = "on the right, x from 50 mm" if phase == "pick" else "on the left, x up to -50 mm"
+            step = f"put the {thing} {side}, 150 to 300 mm from the arm's base axis"
+            raise NoPlan(phase, target, why, next_step=step, gap_mm=gap)
+
+    def _grid(self, approach: Approach) -> GridApproach:
+        assert isinstance(approach.content, GridApproach)
+        return approach.content
+
+    def _block_in_tool(self, grasp_deg: FloatArray, block_xz_m: TablePoint, yaw_deg: float) -> FloatArray:
+        """The gripped block's centre and edges in the tool frame, shape (4, 4), right-handed; its second edge is up."""
+        tool = tool_pose(grasp_deg, self.arm)
+        c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))
+        edges = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [s, 0.0, -c]]).T
+        T = np.eye(4)
+        T[:3, :3] = tool[:3, :3].T @ self.base.M.T @ edges
+        centre = self.base.to_base(np.array([block_xz_m[0], self.config.block.side_mm / 2000.0, block_xz_m[1]]))
+        T[:3, 3] = tool[:3, :3].T @ (centre - tool[:3, 3])
+        return frozen(T)

@@ -1,0 +1,170 @@
+"""A live camera through OpenCV, chosen by name, device path, network address or index.
+
+Checks that the camera delivers the size asked for, empties its buffer before each picture.
+It never falls back to another camera, and never hands out a picture that waited in a buffer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from vision.cameras.protocol import Frame, checked_picture, utc_now_iso
+from vision.errors import CameraUnavailable, FrameStale, WrongPictureSize
+
+DRAINED_FRAMES = 3  # buffers of common webcams hold up to three pictures
+MAX_WAIT_S = 3.0
+_V4L = Path("/sys/class/video4linux")
+_BY_ID = Path("/dev/v4l/by-id")
+
+
+@dataclass(frozen=True, slots=True)
+class CameraEntry:
+    """A camera that the system knows: what to open it with, and its names."""
+
+    source: str
+    names: tuple[str, ...]
+
+
+def list_cameras() -> list[CameraEntry]:
+    """Cameras with names, on Linux; elsewhere the list is empty and an index or path must be given."""
+    if not sys.platform.startswith("linux") or not _V4L.is_dir():
+        return []
+    by_device: dict[str, list[str]] = {}
+    if _BY_ID.is_dir():
+        for link in sorted(_BY_ID.iterdir()):
+            by_device.setdefault(os.path.realpath(link), []).append(link.name)
+    entries = []
+    for folder in sorted(_V4L.iterdir(), key=lambda f: (len(f.name), f.name)):
+        device = f"/dev/{folder.name}"
+        label = folder / "name"
+        names = ([label.read_text().strip()] if label.is_file() else []) + by_device.get(device, [])
+        entries.append(CameraEntry(device, tuple(names)))
+    return entries
+
+
+def resolve_source(wanted: str | int) -> int | str:
+    """What OpenCV must open for an index, a path, an address, or (part of) a camera's name.
+
+    Raises:
+        CameraUnavailable: no camera, or more than one, has that name.
+    """
+    text = str(wanted).strip()
+    if text.isdigit():
+        return int(text)
+    if "://" in text or Path(text).exists():
+        return text
+    cameras = list_cameras()
+    matching = [c for c in cameras if any(text.lower() in name.lower() for name in c.names)]
+    exact = [c for c in matching if text in c.names]
+    if len(exact) == 1:
+        return exact[0].source
+    devices = {c.names[0] if c.names else c.source for c in matching}
+    if (
+        matching and len(devices) == 1
+    ):  # one camera often has a second device for its metadata: the first is the picture
+        return matching[0].source
+    known = ", ".join(f"{c.source} ({'; '.join(c.names)})" for c in cameras) or "none with a name"
+    why = f"{len(devices)} cameras are called so" if matching else "no camera is called so"
+    raise CameraUnavailable(text, f"{why}; known: {known}", next_step="name it more exactly, or by its path")
+
+
+class OpenCvCamera:
+    """A live camera. The device is opened by the first `read` or `size_px`, not by the constructor."""
+
+    def __init__(self, source: str | int, *, size_px: tuple[int, int] | None = None, max_age_s: float = 1.0) -> None:
+        self.source = source
+        self.wanted_px = size_px
+        self.max_age_s = max_age_s
+        self._capture: cv2.VideoCapture | None = None
+        self._size_px: tuple[int, int] | None = None
+        self._opened: int | str | None = None
+        self._seq = 0
+
+    @property
+    def name(self) -> str:
+        """As it was asked for."""
+        return str(self.source)
+
+    @property
+    def index(self) -> int | str | None:
+        """The index or path that was opened; before that, what was asked for."""
+        return self._opened if self._opened is not None else self.source
+
+    @property
+    def size_px(self) -> tuple[int, int]:
+        """(width, height) as delivered.
+
+        Raises:
+            CameraUnavailable, WrongPictureSize: as in `read`.
+        """
+        if self._size_px is None:
+            self.read()
+        assert self._size_px is not None
+        return self._size_px
+
+    def read(self) -> Frame:
+        """A picture taken after the call: what lies in the buffer is thrown away first.
+
+        Raises:
+            CameraUnavailable: it can't be opened, or gives nothing within three seconds.
+            FrameStale: the driver stamped the picture longer ago than allowed.
+            WrongPictureSize: it delivers another size than asked for.
+        """
+        capture = self._open()
+        began = time.monotonic()
+        image = None
+        for _ in range(DRAINED_FRAMES + 1):
+            got, image = capture.read()
+            if not got or image is None:
+                self.close()
+                raise CameraUnavailable(self.name, "it gave no picture")
+            if time.monotonic() - began > MAX_WAIT_S:
+                self.close()
+                raise CameraUnavailable(self.name, f"a picture took longer than {MAX_WAIT_S:.0f} s")
+        taken_at = utc_now_iso()
+        picture = checked_picture(np.asarray(image), self.name)
+        age_s = self._age_s(capture)
+        if age_s is not None and age_s > self.max_age_s:
+            raise FrameStale(self.name, age_s, self.max_age_s)
+        got_px = (int(picture.shape[1]), int(picture.shape[0]))
+        if self.wanted_px is not None and got_px != self.wanted_px:
+            raise WrongPictureSize(f"camera {self.name}", self.wanted_px, got_px)
+        self._size_px = got_px
+        frame = Frame(image_bgr=picture, taken_at=taken_at, seq=self._seq, source=self.name)
+        self._seq += 1
+        return frame
+
+    def close(self) -> None:
+        """Let go of the device."""
+        if self._capture is not None:
+            self._capture.release()
+            self._capture = None
+
+    def _open(self) -> cv2.VideoCapture:
+        if self._capture is not None:
+            return self._capture
+        self._opened = resolve_source(self.source)
+        capture = cv2.VideoCapture(self._opened)
+        if not capture.isOpened():
+            capture.release()
+            raise CameraUnavailable(self.name, "it can't be opened; another program may hold it")
+        if self.wanted_px is not None:
+            capture.set(cv2.CAP_PROP_FRAME_WIDTH, self.wanted_px[0])
+            capture.set(cv2.CAP_PROP_FRAME_HEIGHT, self.wanted_px[1])
+        capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+        self._capture = capture
+        return capture
+
+    @staticmethod
+    def _age_s(capture: cv2.VideoCapture) -> float | None:
+        """How long ago the driver stamped the picture, where it stamps with the machine's running time."""
+        stamp_s = float(capture.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0
+        age_s = time.monotonic() - stamp_s
+        return age_s if stamp_s > 0 and 0 <= age_s < 3600 else None
