@@ -1,0 +1,142 @@
+"""A whole twin from a cell's settings: world, arm, clock, camera, and the start that a seed gives.
+
+Puts the parts together and resets them; what they do is theirs. The truth that it hands out is for scoring and tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, radians, sin
+
+import numpy as np
+
+from runner.config import Config
+from runner.kinematics.gripper import gripper_of
+from runner.kinematics.model import load_arm
+from runner.twin.arm import TwinArm, TwinClock
+from runner.twin.camera import TwinCamera
+from runner.twin.profiles import PROFILES
+from runner.twin.scene import build_scene
+from runner.twin.shading import light_for
+from runner.twin.starts import Start, choose_start
+from runner.twin.streams import stream
+from runner.twin.textures import Decal, marker_image, printed
+from runner.twin.world import Truth, World
+from vision.calibration.board import BoardSpec, board_image
+from vision.calibration.view import View
+
+BOARD_PX_PER_M = 8000.0
+BOARD_MARGIN_MM = 10.0
+MARKER_SIDE_M = 0.040
+MARKERS = {40: (-0.43, 0.41), 41: (0.43, 0.41), 42: (0.43, -0.02), 43: (-0.43, -0.02)}  # id: (x, z) of its middle
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPlace:
+    """Where the board is held: its middle (x, y, z) and the directions of its picture's width and of its up, unit.
+
+    Cell frame. The print is seen from the side from which it reads unmirrored.
+    """
+
+    centre_m: tuple[float, float, float]
+    along: tuple[float, float, float]
+    up: tuple[float, float, float]
+
+
+class Twin:
+    """One digital twin. `arm`, `clock` and `camera` are a trial's; the rest is for those who set up and score."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        board = config.calibration
+        spec = BoardSpec(board.board_squares, board.board_square_mm, board.board_marker_mm)
+        sheet = board_image(spec, px_per_m=BOARD_PX_PER_M, margin_mm=BOARD_MARGIN_MM)
+        self._board_size_m = sheet.shape[1] / BOARD_PX_PER_M, sheet.shape[0] / BOARD_PX_PER_M
+        self.world = World(build_scene(config, load_arm(config.arm.model), self._board_size_m))
+        self.clock = TwinClock(self.world)
+        self.arm = TwinArm(self.world, PROFILES[config.twin.profile], stream(0, "arm"))
+        self.view = View.looking_at(
+            config.twin.camera_position_m,
+            config.twin.camera_look_at_m,
+            size_px=config.camera.size_px,
+            width_deg=config.twin.camera_fov_deg,
+            distortion=(config.twin.lens_k1, config.twin.lens_k2, 0.0, 0.0, 0.0),
+        )
+        self.camera = TwinCamera(self.world, self.view, printed(sheet))
+        self.start: Start | None = None
+
+    def reset(
+        self,
+        seed: int,
+        *,
+        block_xz_m: tuple[float, float] | None = None,
+        box_xz_m: tuple[float, float] | None = None,
+        block_yaw_deg: float | None = None,
+        box_yaw_deg: float | None = None,
+    ) -> None:
+        """Everything to the start of a seed: places, yaws, arm, light, noise, clock.
+
+        Raises:
+            StartNotPossible: given places overlap, or nothing free was found beside them.
+        """
+        self.start = choose_start(
+            self.config,
+            self.arm.model,
+            seed,
+            block_xz_m=block_xz_m,
+            box_xz_m=box_xz_m,
+            block_yaw_deg=block_yaw_deg,
+            box_yaw_deg=box_yaw_deg,
+        )
+        home = np.array(self.config.arm.home_deg)
+        joints_rad = self.arm.begin(PROFILES[self.config.twin.profile], stream(seed, "arm"), home)
+        theta = gripper_of(self.arm.model).theta_open_rad
+        self.world.reset(joints_rad, theta, self.start.block, self.start.box)
+        self.hide_board()
+        light = light_for(seed, self.config.twin.light_height_m)
+        markers = [Decal(xz, 0.0, (MARKER_SIDE_M * 8 / 6,) * 2, printed(marker_image(i))) for i, xz in MARKERS.items()]
+        self.camera.begin(light, markers, seed)
+
+    def truth(self) -> Truth:
+        """How things are now."""
+        return self.world.truth()
+
+    def show_board(self, place: BoardPlace) -> None:
+        """Hold the calibration board there. It touches nothing."""
+        base = self.world.scene.base
+        along, up = (base.turn_to_base(np.array(v)) for v in (place.along, place.up))
+        turn = np.stack([along, up, np.cross(along, up)], axis=1)
+        self.world.put_board(base.to_base(np.array(place.centre_m)), turn)
+        self.camera.board_is_shown(True)
+
+    def hide_board(self) -> None:
+        """Take the calibration board away."""
+        self.world.put_board(None)
+        self.camera.board_is_shown(False)
+
+    def board_flat(self) -> BoardPlace:
+        """The board flat on the table where the settings say."""
+        (x, z), yaw = self.config.calibration.board_xz_m, radians(self.config.calibration.board_yaw_deg)
+        return BoardPlace((x, 0.001, z), (cos(yaw), 0.0, sin(yaw)), (-sin(yaw), 0.0, cos(yaw)))
+
+    def close(self) -> None:
+        """Let the threads go. Safe more than once."""
+        self.world.close()
+
+
+def build_twin(
+    config: Config,
+    *,
+    seed: int,
+    block_xz_m: tuple[float, float] | None = None,
+    box_xz_m: tuple[float, float] | None = None,
+) -> Twin:
+    """A twin at the start of a seed.
+
+    Raises:
+        ArmWithoutTwin: the arm file lacks what physics needs.
+        StartNotPossible: the given places overlap.
+    """
+    twin = Twin(config)
+    twin.reset(seed, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
+    return twin
