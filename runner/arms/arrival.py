@@ -1,0 +1,168 @@
+"""Moves the arm and says when it has arrived: within tolerance on every joint and still for three readings.
+
+A residual gets one corrective move; a stall and a deadline are faults. What an arm answers to a motion command proves
+nothing, so only readings over time count. Sends nothing but through the guard.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from runner.arms.errors import MoveStalled, MoveTimedOut, Refused
+from runner.arms.guard import GuardedArm
+from runner.arms.protocol import Clock
+from runner.arms.readings import Readings
+from runner.config import ArmSettings
+from runner.kinematics.fk import tool_points_m
+from runner.kinematics.frames import BaseInCell
+from runner.kinematics.model import FloatArray
+from runs.schema.geometry import Joints, Point
+from runs.schema.motion import MoveRecord
+
+_STILL_READINGS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """How a move ended: its record, and what the arm stands off the goal (read back minus goal), degrees."""
+
+    record: MoveRecord
+    residual_deg: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rest:
+    """The arm where it stopped, and how long that took."""
+
+    read_deg: FloatArray
+    seconds: float
+
+
+class MoveControl:
+    """Moves a guarded arm, one goal at a time."""
+
+    def __init__(self, arm: GuardedArm, clock: Clock, base: BaseInCell, settings: ArmSettings) -> None:
+        self._arm, self._clock, self._base, self._settings = arm, clock, base, settings
+        self.readings = Readings(arm, clock)
+
+    def move(
+        self,
+        label: str,
+        path_deg: FloatArray,
+        *,
+        tolerance_deg: float,
+        correct: bool = False,
+        take_off_deg: FloatArray | None = None,
+        attempt: int | None = None,
+    ) -> Arrival:
+        """Go through the waypoints, shape (k, n_joints), and settle at the last.
+
+        Args:
+            correct: make one corrective move by the residual even inside the tolerance.
+            take_off_deg: a residual known beforehand (the arm's sag where it just stood), taken off every waypoint.
+
+        Raises:
+            Refused: the guard's no, before anything was sent.
+            MoveStalled, MoveTimedOut, NoReading: faults; the arm has been told to hold still.
+        """
+        settings, goal = self._settings, path_deg[-1]
+        offset = np.zeros_like(goal) if take_off_deg is None else take_off_deg
+        rejected_before = self.readings.rejected
+        before = self.readings.read_deg()
+        started_s = self._clock.now_s()
+        clearance_mm = self._arm.send_compensated(
+            label, path_deg, offset, speed_percent=settings.speed_percent, start_deg=before
+        )
+        self._clock.sleep(settings.send_wait_s)
+        rest = self._rest(label, started_s)
+        residual = rest.read_deg - goal
+        corrective = None
+        if np.abs(residual).max() > (settings.corrective_min_deg if correct else tolerance_deg):
+            corrective = self._corrected(label, goal, offset + residual, rest.read_deg)
+            if corrective is not None:
+                rest = self._rest(label, started_s)
+                residual = rest.read_deg - goal
+        worst = float(np.abs(residual).max())
+        if worst > tolerance_deg:
+            self._await_progress(label, goal, tolerance_deg, worst)
+            rest = self._rest(label, started_s)
+            residual = rest.read_deg - goal
+        commanded = goal - offset if corrective is None else corrective
+        record = MoveRecord(
+            label=label,
+            target_angles=_joints(goal),
+            reach_tol_deg=tolerance_deg,
+            pre_actual=_joints(before),
+            pre_max_delta_deg=float(np.abs(before - goal).max()),
+            dry_run=False,
+            arrived=True,
+            retried=corrective is not None,
+            post_actual=_joints(rest.read_deg),
+            post_max_delta_deg=float(np.abs(residual).max()),
+            attempt=attempt,
+            commanded=_joints(commanded),
+            waypoints=len(path_deg),
+            speed_percent=settings.speed_percent,
+            duration_s=self._clock.now_s() - started_s,
+            settle_s=rest.seconds,
+            corrective_deg=None if corrective is None else _joints(corrective - (goal - offset)),
+            rejected_readings=self.readings.rejected - rejected_before,
+            path_clearance_mm=clearance_mm,
+            tcp_commanded_m=self._point(goal),
+            tcp_read_back_m=self._point(rest.read_deg),
+        )
+        return Arrival(record, residual)
+
+    def _rest(self, label: str, started_s: float) -> _Rest:
+        """Wait until three readings in a row agree."""
+        begun_s = self._clock.now_s()
+        last: deque[FloatArray] = deque(maxlen=_STILL_READINGS)
+        while True:
+            last.append(self.readings.read_deg())
+            if len(last) == _STILL_READINGS and np.ptp(np.stack(last), axis=0).max() <= self._settings.still_deg:
+                return _Rest(last[-1], self._clock.now_s() - begun_s)
+            if self._clock.now_s() - started_s > self._settings.deadline_s:
+                self._arm.stop()
+                raise MoveTimedOut(label, self._settings.deadline_s)
+            self._clock.sleep(self._settings.reading_interval_s)
+
+    def _corrected(
+        self, label: str, goal: FloatArray, offset_deg: FloatArray, start_deg: FloatArray
+    ) -> FloatArray | None:
+        """Send the one corrective move; None where the guard does not allow it (a limit is near)."""
+        try:
+            self._arm.send_compensated(
+                f"{label}_corrective",
+                goal[None, :],
+                offset_deg,
+                speed_percent=self._settings.speed_percent,
+                start_deg=start_deg,
+            )
+        except Refused:
+            return None
+        self._clock.sleep(self._settings.reading_interval_s * _STILL_READINGS)
+        return goal - offset_deg
+
+    def _await_progress(self, label: str, goal: FloatArray, tolerance_deg: float, worst_deg: float) -> None:
+        """Give a still arm that is outside the tolerance its last chance, then call it stalled."""
+        begun_s, best = self._clock.now_s(), worst_deg
+        while self._clock.now_s() - begun_s < self._settings.stall_s:
+            self._clock.sleep(self._settings.reading_interval_s)
+            short = float(np.abs(self.readings.read_deg() - goal).max())
+            if short <= tolerance_deg:
+                return
+            if short < best - self._settings.still_deg:
+                begun_s, best = self._clock.now_s(), short
+        self._arm.stop()
+        raise MoveStalled(label, best, tolerance_deg, self._settings.stall_s)
+
+    def _point(self, angles_deg: FloatArray) -> Point:
+        x, y, z = self._base.to_cell(tool_points_m(angles_deg, self._arm.model)).tolist()
+        return (x, y, z)
+
+
+def _joints(angles_deg: FloatArray) -> Joints:
+    return tuple(float(round(a, 6)) for a in angles_deg)

@@ -1,0 +1,104 @@
+"""`trialcell calibrate`: the lens from tilted views of a board, the table's plane from one that lies flat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.output import Output
+
+if TYPE_CHECKING:
+    from vision.cameras.protocol import Picture
+
+app = typer.Typer(no_args_is_help=True)
+
+Pictures = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Pictures of the board; without it the twin shows its own.")
+]
+
+
+@app.callback()
+def _calibrate() -> None:
+    """Measure the camera: first the lens, then the table's plane."""
+
+
+@app.command(epilog="Example: trialcell calibrate lens   or   trialcell calibrate lens --pictures board/")
+def lens(pictures: Pictures = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
+    """The lens, from at least eight views of the board tilted by 15 to 30°; one that only lies flat can't do it."""
+    from runner.calibrate.first_use import cleared_twin, show_lens
+    from runner.calibrate.lens import lens_from
+    from runner.cell import open_cell
+    from runs.lock import CellLock
+
+    out, opened = Output(as_json=json), open_cell(cell)
+    left_out: list[str] = []
+    with CellLock(opened.folder):
+        if pictures is None:
+            with cleared_twin(opened.config) as twin:
+                file = show_lens(twin, opened.config, opened.calibration_dir, out.aside.print)
+        else:
+            shots = _pictures(pictures)
+            file, left_out = lens_from(
+                shots, opened.config.calibration, opened.calibration_dir, source=f"{len(shots)} pictures in {pictures}"
+            )
+    answer = {**file.model_dump(mode="json"), "left_out": left_out, "file": str(opened.calibration_dir / "lens.json")}
+    out.answer(answer, *_told("lens", answer), *(f"left out: {why}" for why in left_out))
+    return 0
+
+
+@app.command(epilog="Example: trialcell calibrate plane   or   trialcell calibrate plane --picture flat.jpg")
+def plane(
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The board lying flat; without it the twin shows its own.")
+    ] = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """The table's plane, from one picture of the board lying flat where calibration.board_xz_m says."""
+    from runner.calibrate.first_use import cleared_twin, show_plane
+    from runner.calibrate.plane import plane_from
+    from runner.cell import open_cell
+    from runs.lock import CellLock
+    from vision.calibration.file import load_lens
+    from vision.cameras.protocol import read_picture
+
+    out, opened = Output(as_json=json), open_cell(cell)
+    with CellLock(opened.folder):
+        lens_file = load_lens(opened.calibration_dir)
+        if picture is None:
+            with cleared_twin(opened.config) as twin:
+                file = show_plane(twin, lens_file, opened.config, opened.calibration_dir, out.aside.print)
+        else:
+            file = plane_from(
+                read_picture(picture), lens_file, opened.config.calibration, opened.calibration_dir, source=str(picture)
+            )
+    answer = {**file.model_dump(mode="json"), "file": str(opened.calibration_dir / "plane.json")}
+    x, y, z = file.camera_m
+    out.answer(answer, *_told("plane", answer), f"camera   x {x * 1e3:.0f}, y {y * 1e3:.0f}, z {z * 1e3:.0f} mm")
+    return 0
+
+
+def _pictures(folder: Path) -> list[tuple[str, Picture]]:
+    """All pictures of a folder, through the camera that stands for one."""
+    from vision.cameras.folder import FolderCamera
+    from vision.errors import CameraUnavailable
+
+    camera = FolderCamera(folder, at_end="stop")
+    first = camera.read()
+    shots = [(first.source, first.image_bgr)]
+    while True:
+        try:
+            frame = camera.read()
+        except CameraUnavailable:
+            return shots
+        shots.append((frame.source, frame.image_bgr))
+
+
+def _told(what: str, answer: dict[str, Any]) -> list[str]:
+    return [
+        f"{what} kept in {answer['file']}",
+        f"error    {answer['held_out_px']:.2f} px, {answer['held_out_mm']:.2f} mm on what was left out of the fit",
+    ]

@@ -1,0 +1,49 @@
+"""`trialcell init`: a cell's folder with working settings, the measured block and box asked for."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.output import Output
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: trialcell init --cell desk --block-mm 30 --box-mm 120")
+def init(
+    cell: CellOption = DEFAULT_CELL,
+    block_mm: Annotated[float | None, typer.Option(help="The block's edge, measured with callipers.")] = None,
+    box_mm: Annotated[float | None, typer.Option(help="The box's outer side, measured.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
+    ] = None,
+    json: JsonOption = False,
+) -> int:
+    """Make a cell's folder: cell.toml with every setting, and the places for tables, calibration and runs."""
+    from runner.cell import make_cell
+    from runner.config import CELL_FILE, Config, ConfigError, with_overrides
+
+    out = Output(as_json=json)
+    file = cell / CELL_FILE
+    if file.exists():
+        raise ConfigError(f"{file} is there already", next_step="edit it, or name another folder with --cell")
+    defaults = Config()
+    if sys.stdin.isatty() and not json:
+        block_mm = block_mm or typer.prompt("Edge of the block, mm", default=defaults.block.side_mm, type=float)
+        box_mm = box_mm or typer.prompt("Outer side of the box, mm", default=defaults.box.outside_mm[0], type=float)
+    chosen = list(set_ or [])
+    if block_mm is not None:
+        chosen.insert(0, f"block.side_mm={block_mm}")
+    if box_mm is not None:
+        chosen.insert(0, f"box.outside_mm=[{box_mm}, {box_mm}]")
+    made = make_cell(cell, with_overrides(defaults, chosen))
+    out.answer(
+        {"cell": str(made.folder), "settings": str(file), "set": chosen},
+        f"made [bold]{made.folder}[/bold]; its settings are in {file}",
+        "next: trialcell doctor, then: trialcell run",
+    )
+    return 0

@@ -1,0 +1,157 @@
+"""`trialcell run`: one whole trial, shown as it happens, with its log at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.output import Output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.rig import Rig
+    from runs.schema.run import RunLog
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: trialcell run --seed 7 --profile field   or   trialcell run --block 0.20,0.20 --dry-run")
+def run(
+    seed: Annotated[int | None, typer.Option(min=0, help="The twin's seed: fixes block, box, light and noise.")] = None,
+    block: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's block here, metres.")] = None,
+    box: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's box here, metres.")] = None,
+    profile: Annotated[str | None, typer.Option(help="How imperfect the twin is: perfect or field.")] = None,
+    camera: Annotated[
+        str | None, typer.Option(metavar="KIND[:SOURCE]", help="Another camera, for example folder:pictures/.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but move; say what would be sent.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
+    ] = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Do one whole trial: find, pick, place, judge, write down.
+
+    With nothing plugged in it runs on the digital twin.
+    Ctrl-C once: finish the motion, stop, park, write. Twice: stop now.
+    """
+    from runner.cell import open_cell
+    from runner.cli.live import LiveTrial
+    from runner.rig import Request, build_rig
+    from runner.trial.sequence import run_trial
+    from runner.trial.stop import StopSwitch, listening
+    from runs.lock import CellLock
+    from runs.store import RunStore
+
+    out = Output(as_json=json)
+    request = Request(
+        seed=seed,
+        block_xz_m=_point(block, "--block"),
+        box_xz_m=_point(box, "--box"),
+        dry_run=dry_run,
+    )
+    opened = open_cell(cell, _overrides(set_, profile, camera))
+    switch, view = StopSwitch(), LiveTrial(out.aside if json else out.console)
+    with CellLock(opened.folder):
+        try:
+            rig = build_rig(opened, request, switch=switch, progress=view.preparing)
+        finally:
+            view.prepared()
+        with rig, view, listening(switch, on_first=view.stopping):
+            log = run_trial(rig.bench, RunStore(opened.runs_dir), switch=switch, observer=view.observe)
+            answer = _answer(log, rig, opened.runs_dir / log.run_id)
+    out.answer(answer, *_summary(log, answer, opened.folder))
+    return _exit_code(log)
+
+
+def _exit_code(log: RunLog) -> int:
+    """How it ended as an exit code; one that an error of ours ended has that error's code."""
+    from runner.cli.failures import DONE, EXIT_CODE_OF_FAMILY, EXIT_CODE_OF_RESULT
+
+    if log.dry_run and log.result == "unjudged":
+        return DONE
+    if log.result == "crashed" and log.ending is not None and log.ending.family is not None:
+        return EXIT_CODE_OF_FAMILY[log.ending.family]
+    return EXIT_CODE_OF_RESULT[log.result or "crashed"]
+
+
+def _overrides(set_: list[str] | None, profile: str | None, camera: str | None) -> list[str]:
+    chosen = list(set_ or [])
+    if profile is not None:
+        chosen.append(f"twin.profile={profile}")
+    if camera is not None:
+        kind, _, source = camera.partition(":")
+        chosen += [f"camera.kind={kind}", *([f"camera.source={source}"] if source else [])]
+    return chosen
+
+
+def _point(text: str | None, option: str) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    from math import isfinite
+
+    try:
+        x, z = (float(part) for part in text.split(","))
+    except ValueError:
+        x = z = float("nan")
+    if not (isfinite(x) and isfinite(z)):
+        raise typer.BadParameter(f"{option} wants two numbers in metres, X,Z, for example 0.20,0.22; got {text!r}")
+    return (x, z)
+
+
+def _answer(log: RunLog, rig: Rig, run_dir: Any) -> dict[str, Any]:
+    truth = rig.truth()
+    return {
+        "result": log.result,
+        "reason": log.ending.reason if log.ending else None,
+        "stage": log.ending.stage if log.ending else None,
+        "run_id": log.run_id,
+        "run_dir": str(run_dir),
+        "verdicts": {stage: judgment.verdict for stage, judgment in log.judgments.items()},
+        "attempts": len(log.pick_attempts),
+        "truth": truth,
+        "dry_run": log.dry_run,
+        "duration_s": log.duration_s,
+        "wall_s": log.wall_s,
+    }
+
+
+def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
+    """How it ended and where to read on; what the stages have told already is not said again."""
+    from rich.text import Text
+
+    style = {"completed": "bold green", "failed": "bold red", "crashed": "bold red"}.get(
+        log.result or "", "bold yellow"
+    )
+    words = ", ".join(f"{stage} {word or 'no verdict'}" for stage, word in answer["verdicts"].items())
+    told = any(verdict.reason == answer["reason"] for verdict in log.verdicts)
+    rows = [("verdicts", words)]
+    if answer["truth"] is not None:
+        rows.append(("truth", f"the twin's block is {'' if answer['truth']['block_in_box'] else 'not '}in the box"))
+    rows += [
+        ("held", _held(log)),
+        ("learned", _learned(log)),
+        ("time", f"{log.duration_s or 0:.0f} s of the arm's, {log.wall_s or 0:.1f} s of yours"),
+        ("log", answer["run_dir"]),
+        ("see it", f"trialcell runs show {log.run_id}{'' if cell == DEFAULT_CELL else f' --cell {cell}'}"),
+    ]
+    first = Text.assemble((str(log.result), style), "" if told else f"  {answer['reason']}")
+    return ["", first, *(Text(f"{name:9} {text}") for name, text in rows if text)]
+
+
+def _held(log: RunLog) -> str:
+    held = log.ending.block_held if log.ending is not None else False
+    if held is False or log.dry_run:
+        return ""
+    return "the block is still in the gripper" if held else "the block may still be in the gripper"
+
+
+def _learned(log: RunLog) -> str:
+    learned = log.correction.learned
+    if learned:
+        return ", ".join(f"sample {change.after[2]} at {change.cell_key}" for change in learned)
+    return f"nothing: {log.correction.not_learned}" if log.result == "completed" else ""

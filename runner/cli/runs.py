@@ -1,0 +1,130 @@
+"""`trialcell runs`: list, show, check and recover the logs of trials. Reads any log; writes only with `recover`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Annotated, Any
+
+import typer
+
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.output import Output
+
+app = typer.Typer(
+    name="runs",
+    help="List, show, check and recover the logs of trials.",
+    no_args_is_help=True,
+    epilog="Example: trialcell runs show latest",
+)
+
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN|FILE|FOLDER", help="A run's id or number, latest, or a log's file or folder.")
+]
+
+
+@app.command("list", epilog="Example: trialcell runs list --last 20")
+def list_runs(
+    cell: CellOption = DEFAULT_CELL,
+    last: Annotated[int, typer.Option("--last", min=1, help="At most so many, the newest.")] = 50,
+    result: Annotated[str | None, typer.Option("--result", metavar="WORD", help="Only those that ended so.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the runs of a cell, the newest last."""
+    from itertools import islice
+
+    from runner.cli.show.listing import lines, listing
+    from runs.store import RunStore
+
+    store = RunStore(cell / "runs")
+    fitting = (line for line in lines(store) if result is None or line.result == result)
+    rows = list(islice(fitting, last))[::-1]
+    data = {"runs_dir": str(store.runs_dir), "runs": [line.as_object() for line in rows]}
+    Output(as_json=json).answer(data, *listing(rows, store.runs_dir))
+
+
+@app.command(epilog="Example: trialcell runs show latest --full")
+def show(
+    run: RunArgument,
+    cell: CellOption = DEFAULT_CELL,
+    full: Annotated[bool, typer.Option("--full", help="Every digit as it stands in the log.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show one run as a page: how it ended, what was seen, moved, judged and learned."""
+    from runner.cli.show.page import page
+    from runs.store import RunStore, open_any, picture_path
+
+    stored = open_any(run, RunStore(cell / "runs"))
+    out = Output(as_json=json)
+    if json:
+        out.answer(stored.log.model_dump(mode="json"))
+        return
+    found = {one.image: picture_path(one.image, stored.entry.folder) for one in stored.log.vlm_captures}
+    out.answer({}, *page(stored.log, full=full, state=stored.entry.state, found=found))
+
+
+@app.command(epilog="Example: trialcell runs validate cell/runs/*/run.json")
+def validate(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Logs: files, folders or runs of the cell.")],
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Say of each log whether it is valid, and if not, which key is wrong; check the hashes of its pictures."""
+    from rich.text import Text
+
+    from runs.check import check_log
+    from runs.store import RunStore
+
+    checks = [check_log(path, RunStore(cell / "runs")) for path in paths]
+    told: list[Any] = []
+    for check in checks:
+        told.append(
+            Text.assemble(
+                ("✓ " if check.valid else "✗ ", "green" if check.valid else "bold red"),
+                check.source,
+                (f"  {check.summary}", "bright_black" if check.valid else ""),
+            )
+        )
+        told += [Text(f"    {problem}") for problem in check.problems]
+    Output(as_json=json).answer({"logs": [check.as_object() for check in checks]}, *told)
+    return 0 if all(check.valid for check in checks) else 3
+
+
+@app.command(epilog="Example: trialcell runs recover")
+def recover(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN", help="Which; all that need it if none.")] = None,
+    cell: CellOption = DEFAULT_CELL,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Build run.json again where it is complete.")] = False,
+    json: JsonOption = False,
+) -> int:
+    """Build the log of a run that was cut off, from the events that were written until then."""
+    from rich.text import Text
+
+    from runner.cli.failures import exit_code_of
+    from runs.errors import RecordError
+    from runs.store import RunStore
+
+    store = RunStore(cell / "runs")
+    wanted = runs or [entry.run_id for entry in store.list() if entry.state == "interrupted"]
+    logs, failed = [], {}
+    for name in wanted:
+        try:
+            logs.append(store.recover(name, overwrite=overwrite))
+        except RecordError as error:
+            failed[name] = error
+    told = [Text(f"✓ {log.run_id}  {log.result}: {log.ending.reason if log.ending else ''}") for log in logs]
+    told += [Text(f"✗ {name}  {error}", style="red") for name, error in failed.items()]
+    data = {
+        "recovered": [{"run_id": log.run_id, "result": log.result} for log in logs],
+        "failed": [{"run": name, "message": str(error)} for name, error in failed.items()],
+    }
+    Output(as_json=json).answer(data, *(told or [Text("nothing to recover")]))
+    return max((exit_code_of(error) for error in failed.values()), default=0)
+
+
+@app.command(epilog="Example: trialcell runs schema > run-log.schema.json")
+def schema(json: JsonOption = False) -> None:
+    """Print the JSON Schema of the run log."""
+    from runs.published import log_schema
+
+    data = log_schema()
+    Output(as_json=json).verbatim(data, jsonlib.dumps(data, indent=2, ensure_ascii=False))

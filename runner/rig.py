@@ -1,0 +1,257 @@
+"""Settings to a working bench: the only place that picks a class for arm, camera and judge.
+
+Makes what a cell lacks on first use (tables, and on the twin its calibration) and says so. Drivers are imported where
+they are asked for, so that a missing one hurts nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from judges.protocol import Judge
+from runner.arms.arrival import MoveControl
+from runner.arms.guard import GuardedArm, GuardRules
+from runner.calibrate.first_use import calibrate_twin
+from runner.cell import Cell
+from runner.config import Config
+from runner.geometry import obstacles_of
+from runner.table.cell_tables import CellTables, open_tables
+from runner.table.postures import arm_of
+from runner.trial.bench import Bench
+from runner.trial.stop import StoppableClock, StopSwitch
+from runner.twin.setup import Twin, build_twin
+from runs.corrections.file import CorrectionFile
+from runs.corrections.table import BelongsTo
+from runs.errors import Family, TrialcellError
+from runs.latch import StopLatch
+from runs.schema.run import Provenance
+from vision.calibration.file import content_hash, load_lens, load_plane, view_of
+from vision.calibration.view import View
+from vision.cameras.protocol import Camera
+from vision.detect.protocol import DetectSettings, Region
+from vision.errors import CalibrationMissing
+
+Progress = Callable[[str], None]
+
+
+class WrongRequest(TrialcellError):
+    """Something was asked for that this cell does not have."""
+
+    family: ClassVar[Family] = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run asks for beyond the cell's settings."""
+
+    seed: int | None = None
+    block_xz_m: tuple[float, float] | None = None
+    box_xz_m: tuple[float, float] | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rig:
+    """A bench and what has to be closed after it. `twin` is for scoring only."""
+
+    bench: Bench
+    twin: Twin
+
+    def truth(self) -> dict[str, bool] | None:
+        """What the twin knows, to score the run with; None for pictures that are not the twin's."""
+        return {"block_in_box": self.twin.truth().block_in_box} if self.bench.camera is self.twin.camera else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.bench.camera.close()
+        self.bench.arm.close()
+        self.twin.close()
+
+
+def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Progress) -> Rig:
+    """Everything that a trial in this cell works with.
+
+    Raises:
+        WrongRequest: pictures that are not the twin's, and something to be moved by them or put before them.
+        CalibrationMissing, CalibrationUnreadable, WrongTable, BadTableFile, CameraUnavailable: what the cell lacks.
+    """
+    config = cell.config
+    _check(config, request)
+    arm_model, base = arm_of(config)
+    tables = open_tables(
+        cell.folder, config, lambda share, what: progress(f"making the cell's tables, once: {what}, {share:.0%}")
+    )
+    _calibrate_once(cell, lambda text: progress(f"calibrating the cell's camera, once: {text}"))
+    seed = config.twin.seed if request.seed is None else request.seed
+    twin = build_twin(config, seed=seed, block_xz_m=request.block_xz_m, box_xz_m=request.box_xz_m)
+    camera = _camera(config, twin)
+    view, view_note = _view(cell, camera)
+    guard = GuardedArm(twin.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
+    guard.obstacles = obstacles_of(config)
+    clock = StoppableClock(twin.clock, switch)
+    provenance, belongs_to = _provenance(cell, tables, camera, seed)
+    bench = Bench(
+        config=config,
+        arm=guard,
+        clock=clock,
+        mover=MoveControl(guard, clock, base, config.arm),
+        base=base,
+        camera=camera,
+        view=view,
+        view_note=view_note,
+        detect=detect_settings(config),
+        judge=judge_of(config),
+        planner=tables.planner(config, arm_model, base),
+        corrections=CorrectionFile(cell.folder),
+        belongs_to=belongs_to,
+        latch=StopLatch(cell.folder),
+        provenance=provenance,
+        dry_run=request.dry_run,
+    )
+    return Rig(bench, twin)
+
+
+def detect_settings(config: Config) -> DetectSettings:
+    """What detectors look for in this cell."""
+    (x_lo, x_hi), (z_lo, z_hi) = config.workspace.x_m, config.workspace.z_m
+    return DetectSettings(
+        colour=config.block.colour,
+        block_side_mm=config.block.side_mm,
+        box_outer_mm=config.box.outside_mm,
+        box_wall_height_mm=config.box.wall_height_mm,
+        box_wall_mm=config.box.wall_mm,
+        region=Region(x_min_m=x_lo, x_max_m=x_hi, z_min_m=z_lo, z_max_m=z_hi),
+        score_limit=config.box.score_limit,
+    )
+
+
+def judge_of(config: Config) -> Judge:
+    """The judge of the settings."""
+    if config.judge.kind == "measured":
+        from judges.measured import MeasuredJudge
+
+        return MeasuredJudge()
+    raise WrongRequest(f"there is no judge {config.judge.kind!r} to run with", next_step="set judge.kind = measured")
+
+
+def camera_of(kind: str, source: str) -> Camera:
+    """A camera that is not the twin's."""
+    if kind == "folder":
+        from vision.cameras.folder import FolderCamera
+
+        return FolderCamera(source)
+    from vision.cameras.opencv import OpenCvCamera
+
+    return OpenCvCamera(int(source) if source.isdigit() else source)
+
+
+@contextmanager
+def any_camera(config: Config) -> Iterator[Camera]:
+    """The camera of the settings by itself; the twin's looks at a start of the settings' seed."""
+    if config.camera.kind in ("auto", "twin"):
+        twin = build_twin(config, seed=config.twin.seed)
+        try:
+            yield twin.camera
+        finally:
+            twin.close()
+        return
+    camera = camera_of(config.camera.kind, config.camera.source)
+    try:
+        yield camera
+    finally:
+        camera.close()
+
+
+def saved_view(cell: Cell) -> View | None:
+    """The cell's calibrated view, None where it has none yet."""
+    try:
+        lens = load_lens(cell.calibration_dir)
+        return view_of(lens, load_plane(cell.calibration_dir), where=cell.calibration_dir)
+    except CalibrationMissing:
+        return None
+
+
+def _check(config: Config, request: Request) -> None:
+    if config.camera.kind in ("auto", "twin"):
+        return
+    if not config.camera.source:
+        raise WrongRequest(
+            f"camera {config.camera.kind} needs a source", next_step=f"for example --camera {config.camera.kind}:PATH"
+        )
+    if not request.dry_run:
+        raise WrongRequest(
+            "the twin's arm can't be moved by pictures of another scene",
+            next_step="add --dry-run, or leave --camera out",
+        )
+    if request.block_xz_m is not None or request.box_xz_m is not None:
+        raise WrongRequest(
+            "--block and --box put things on the twin's table; these pictures are not the twin's",
+            next_step="leave them out",
+        )
+
+
+def _calibrate_once(cell: Cell, progress: Progress) -> None:
+    """The default cell calibrates itself on first use, from pictures of the board, as a person does on the bench."""
+    if saved_view(cell) is None:
+        calibrate_twin(cell.config, cell.calibration_dir, progress)
+
+
+def _camera(config: Config, twin: Twin) -> Camera:
+    if config.camera.kind in ("auto", "twin"):
+        return twin.camera
+    return camera_of(config.camera.kind, config.camera.source)
+
+
+def _view(cell: Cell, camera: Camera) -> tuple[View | None, str | None]:
+    """The calibrated view, fitted to the camera's picture size where that differs, with a note that says so."""
+    view = saved_view(cell)
+    if view is None or camera.size_px == view.size_px:
+        return view, None
+    wide, high = camera.size_px
+    zoom = wide / view.size_px[0]
+    K = view.K * zoom
+    K[2, 2] = 1.0
+    K[0, 2], K[1, 2] = (wide - 1) / 2, (high - 1) / 2
+    fitted = View.make(K, [0.0] * 5, view.R_camera_cell, view.t_camera_cell_m, (wide, high))
+    return fitted, (
+        f"pictures of {wide}×{high} px are not those of the calibration ({view.size_px[0]}×{view.size_px[1]} px): "
+        "taken as if seen from the calibrated place; positions on the table are only nominal"
+    )
+
+
+def _provenance(cell: Cell, tables: CellTables, camera: Camera, seed: int) -> tuple[Provenance, BelongsTo]:
+    config = cell.config
+    hashes = {
+        "lens": content_hash(load_lens(cell.calibration_dir)),
+        "plane": content_hash(load_plane(cell.calibration_dir)),
+    }
+    belongs_to = BelongsTo(
+        calibration_hash=hashes["plane"], table_hash=tables.reach.content_hash, profile=config.twin.profile
+    )
+    settings: dict[str, Any] = config.model_dump(mode="json")
+    provenance = Provenance(
+        cell_id=config.cell.id,
+        code_version=version("trialcell"),
+        arm_kind=config.arm.kind,
+        arm_model=config.arm.model,
+        camera=camera.name,
+        judge=config.judge.kind,
+        seed=seed,
+        profile=config.twin.profile,
+        calibration_hashes=hashes,
+        table_hash=tables.reach.content_hash,
+        approach_hashes={
+            "approach_pick": tables.approach_pick.sha256,
+            "approach_place": tables.approach_place.sha256,
+        },
+        corrections_hash=CorrectionFile(cell.folder).load(belongs_to).content_hash,
+        settings=settings,
+    )
+    return provenance, belongs_to

@@ -1,0 +1,192 @@
+"""One whole trial, from its first stage to its complete log.
+
+Decides the course and how it ends; the stages do the work. Every ending is one of the log's seven, with stage and
+reason; a fault of our own is written down as crashed and then let out, never swallowed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import monotonic
+
+from runner.arms.errors import ArmError
+from runner.table.plan import PlacePlan
+from runner.trial.bench import Bench
+from runner.trial.errors import BlockLost, InvalidStart
+from runner.trial.notebook import Notebook, Observer
+from runner.trial.rest import bring_to_rest, hold_still
+from runner.trial.stages.find import find_things
+from runner.trial.stages.learn import learn
+from runner.trial.stages.pick import approach_pick, pick, retreat, step_aside
+from runner.trial.stages.place import approach_place, finish, judge_place, place, release
+from runner.trial.stages.start import start
+from runner.trial.stop import StopSwitch
+from runner.trial.trial import Seen, Trial, outcome_of
+from runs.errors import StorageUnwritable, TrialcellError
+from runs.events import RunHeader
+from runs.schema.run import Ending, Result, RunLog
+from runs.schema.verdict import Verdict
+from runs.store import RunStore
+
+
+def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Observer | None = None) -> RunLog:
+    """Run one trial and return its finished log.
+
+    Args:
+        switch: pressed by whoever wants it stopped.
+        observer: told every record as it is written.
+
+    Raises:
+        StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
+    """
+    store.check_writable()
+    writer = store.create(RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance))
+    book = Notebook(writer, observer)
+    trial = Trial(bench, book, switch, started_s=bench.clock.now_s())
+    bench.arm.on_answer = book.add
+    try:
+        ending = _to_the_end(trial)
+    except StorageUnwritable:
+        with suppress(ArmError):
+            bench.arm.stop()
+        book.close()
+        raise
+    except BaseException as error:
+        _finish(trial, _crashed(trial, error))
+        raise
+    finally:
+        bench.arm.on_answer = None
+    return _finish(trial, ending)
+
+
+def _to_the_end(trial: Trial) -> Ending:
+    """The course, then rest and lessons, whatever error of ours ended the course."""
+    if trial.bench.view_note is not None:
+        trial.book.note(trial.bench.view_note)
+    try:
+        ending = _course(trial)
+    except StorageUnwritable:
+        raise
+    except TrialcellError as error:
+        ending = _early_ending(trial, error)
+    rest = bring_to_rest(trial)
+    learn(trial, ending)
+    return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
+
+
+def _crashed(trial: Trial, error: BaseException) -> Ending:
+    """The end of a trial that a mistake of ours tore out of its course: the arm is held still where it is."""
+    why = f"{type(error).__name__}: {error}"
+    rest = hold_still(trial, why)
+    return Ending(
+        result="crashed", stage=trial.last_stage, reason=why, at_rest=rest.at_rest, block_held=rest.block_held
+    )
+
+
+def _finish(trial: Trial, ending: Ending) -> RunLog:
+    return trial.book.finish(
+        ending,
+        duration_s=trial.bench.clock.now_s() - trial.started_s,
+        wall_s=monotonic() - trial.started_wall_s,
+    )
+
+
+def _course(trial: Trial) -> Ending:
+    """The stages in order; returns how a trial ends that got to an end."""
+    start(trial)
+    seen = find_things(trial)
+    limit = trial.bench.config.trial.max_pick_attempts
+    while True:
+        plan = approach_pick(trial, seen)
+        verdict = pick(trial, seen, plan)
+        if _goes_on(trial, verdict):
+            try:
+                place_plan = approach_place(trial, seen)
+            except BlockLost as lost:
+                again = _after_loss(trial, lost, limit)
+            else:
+                return _into_the_box(trial, seen, place_plan)
+        elif trial.attempt >= limit:
+            return _not_picked(trial, verdict)
+        else:
+            again = _after_miss(trial, verdict)
+        if isinstance(again, Ending):
+            return again
+        seen = again
+
+
+def _into_the_box(trial: Trial, seen: Seen, plan: PlacePlan) -> Ending:
+    """From over the box to the end."""
+    place(trial, plan)
+    release(trial)
+    verdict = judge_place(trial, seen, plan)
+    finish(trial, plan)
+    return _placed(trial, verdict)
+
+
+def _after_loss(trial: Trial, lost: BlockLost, limit: int) -> Seen | Ending:
+    """The block fell on the way: look for it and try again, or say that the trial failed."""
+    if trial.attempt < limit:
+        try:
+            return step_aside(trial)
+        except InvalidStart as error:
+            return Ending(result="failed", stage="stage7_approach_place", reason=f"{lost}; then {error.message}")
+    return Ending(result="failed", stage="stage7_approach_place", reason=str(lost))
+
+
+def _after_miss(trial: Trial, verdict: Verdict) -> Seen | Ending:
+    """Not picked: step aside and look again. A scene that the attempt has spoiled is a failure of this trial."""
+    missed = _not_picked(trial, verdict)
+    try:
+        return retreat(trial)
+    except InvalidStart as error:
+        return missed.model_copy(update={"reason": f"{missed.reason}; then {error.message}"})
+
+
+def _goes_on(trial: Trial, verdict: Verdict) -> bool:
+    """Whether the block goes to the box: a yes does, an unsure only if the gripper itself says that it holds."""
+    if trial.dry_run or verdict.verdict == "yes":
+        return True
+    return verdict.verdict != "no" and trial.grip is not None and trial.grip.holding is True
+
+
+def _not_picked(trial: Trial, verdict: Verdict) -> Ending:
+    result: Result = "failed" if verdict.verdict == "no" else "unjudged"
+    tries = f"{trial.attempt} attempts" if trial.attempt > 1 else "1 attempt"
+    return Ending(result=result, stage="stage6", reason=f"not picked in {tries}: {verdict.reason}")
+
+
+def _placed(trial: Trial, verdict: Verdict) -> Ending:
+    if trial.dry_run:
+        return Ending(result="unjudged", stage="stage10", reason="dry run to the end: nothing moved")
+    results: dict[str | None, Result] = {"yes": "completed", "no": "failed"}
+    result = results.get(verdict.verdict, "unjudged")
+    return Ending(result=result, stage="stage9b_judge_place", reason=verdict.reason)
+
+
+def _early_ending(trial: Trial, error: TrialcellError) -> Ending:
+    """A trial that an error ended before its time."""
+    outcome = outcome_of(error)
+    result: Result = outcome if outcome in ("invalid", "refused", "stopped") else "crashed"
+    return Ending(result=result, stage=trial.last_stage, reason=str(error), family=error.family)
+
+
+def constants_of(bench: Bench) -> dict[str, object]:
+    """The field log's `constants`, from this cell's settings."""
+    config = bench.config
+    return {
+        "HOME": list(config.arm.home_deg),
+        "SPEED": config.arm.speed_percent,
+        "BOX_XZ_FALLBACK": list(config.box.fallback_xz_m),
+        "X_RESID_THRESH": config.table.arc_x_residual_m,
+        "BOX_SCORE_THRESH": config.box.score_limit,
+        "GRIPPER_SLEEP": config.gripper.wait_s,
+        "TOL_APPROACH": config.arm.tol_approach_deg,
+        "TOL_PICK_PLACE": config.arm.tol_pick_place_deg,
+        "TOL_HOME": config.arm.tol_home_deg,
+        "SEND_WAIT_SEC": config.arm.send_wait_s,
+        "DETECT_REPEAT": config.camera.captures,
+        "SWEPT_J0_FOR_PLACE_JUDGE": config.trial.swept_j0_deg,
+        "MAX_PICK_ATTEMPTS": config.trial.max_pick_attempts,
+        "SWEPT_J0_FOR_PICK_RETREAT": config.trial.swept_j0_deg,
+    }

@@ -1,0 +1,67 @@
+"""The tip against the block at the pick pose, as the camera sees it: the lesson that corrections learn from.
+
+What is measured is the tool centre point: the fingertips are seen, and how far they reach past it is known from the
+gripper's own geometry. No measurement is better than a wrong one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runner.kinematics.fk import tool_pose
+from runner.kinematics.gripper import gripper_of, tip_z_mm
+from runner.kinematics.model import ArmModel, FloatArray
+from runner.trial.trial import Seen, Trial
+from runs.schema.run import TipDiff, TipMeasurement
+from vision.cameras.protocol import Picture
+from vision.detect.tip import find_tip
+
+
+def measure_tip(trial: Trial, seen: Seen, image_bgr: Picture) -> None:
+    """Measure tip minus block in one picture and write it down, or why it could not be done."""
+    bench = trial.bench
+    capture = trial.book.log.vlm_captures[-1]
+    trial.tip = TipMeasurement(
+        attempt=trial.attempt, image=capture.image, diff=None, reason="dry run" if trial.dry_run else "no calibration"
+    )
+    if bench.view is not None and not trial.dry_run:
+        trial.tip = _measured(trial, seen, image_bgr, capture.image)
+    trial.book.add(trial.tip)
+
+
+def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMeasurement:
+    bench, view = trial.bench, trial.bench.view
+    assert view is not None
+    T = tool_pose(bench.mover.readings.read_deg(), bench.arm.model)
+    tip_cell, tcp_cell = bench.base.to_cell(np.stack((T[:3, 3] + _tip_past_tcp_m(T, bench.arm.model), T[:3, 3])))
+    near = (float(tip_cell[0]), float(tip_cell[2]))
+    found = find_tip(image_bgr, view, bench.detect, height_y_m=float(tip_cell[1]), near_xz_m=near)
+    tip = found.best
+    if tip is None or tip.xz_m is None:
+        why = found.dropped[0].reason if found.dropped else "the fingertips were not found"
+        return TipMeasurement(attempt=trial.attempt, image=image, diff=None, reason=why)
+    assert seen.block.xz_m is not None
+    tool = np.asarray(tip.xz_m) - (tip_cell - tcp_cell)[[0, 2]]
+    off_mm = (tool - np.asarray(seen.block.xz_m)) * 1000.0
+    diff = TipDiff(
+        tip_x=float(tool[0]),
+        tip_z=float(tool[1]),
+        block_x=seen.block.xz_m[0],
+        block_z=seen.block.xz_m[1],
+        dx_mm=float(off_mm[0]),
+        dz_mm=float(off_mm[1]),
+        dist_mm=float(np.hypot(*off_mm)),
+    )
+    return TipMeasurement(attempt=trial.attempt, image=image, diff=diff, tip=tip)
+
+
+def _tip_past_tcp_m(T_base_tcp: FloatArray, arm: ArmModel) -> FloatArray:
+    """From the tool point to what a camera above sees of the open fingertips: the ends of the pads' upper edges.
+
+    Returns (3,), base frame, metres.
+    """
+    gripper = gripper_of(arm)
+    along_mm = tip_z_mm(gripper.theta_open_rad, gripper) - float(arm.T_link_tcp[2, 3]) * 1000.0
+    across = T_base_tcp[:3, 1]
+    up = across if across[2] >= 0 else -across
+    return np.asarray((along_mm * T_base_tcp[:3, 2] + gripper.pad_mm[1] / 2 * up) / 1000.0)

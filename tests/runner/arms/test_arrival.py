@@ -1,0 +1,182 @@
+"""When a move has arrived: within tolerance and still. Against a small arm that lags, sags, sticks and never rests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runner.arms.arrival import MoveControl
+from runner.arms.errors import MoveStalled, MoveTimedOut, NoReading, ReadingRejected, Refused
+from runner.arms.guard import GuardedArm, GuardRules
+from runner.arms.protocol import ArmHealth
+from runner.config import Config
+from runner.kinematics.frames import BaseInCell
+from runner.kinematics.model import load_arm
+
+CONFIG = Config()
+ARM = load_arm(CONFIG.arm.model).with_tool(tcp_mm=CONFIG.arm.tcp_mm, roll_deg=CONFIG.arm.tool_roll_deg)
+HOME = np.array(CONFIG.arm.home_deg)
+GOAL = np.array([40.0, 10.0, -15.0, 5.0, 20.0, -30.0])
+
+
+class SlowArm:
+    """An arm with its own clock: it goes where it was told at `rate` °/s and rests `sag` beside it.
+
+    `late_deg` comes only `late_s` after the rest; `stuck_at` is where j0 stops; `tremble_deg` never ends; `deaf`
+    readings are lost after each sending.
+    """
+
+    model = ARM
+
+    def __init__(self, *, rate=40.0, sag=0.0, late_deg=0.0, late_s=0.8, stuck_at=None, tremble_deg=0.0, deaf=0):
+        self.t, self.rate, self.sag, self.stuck_at, self.tremble_deg = 0.0, rate, np.asarray(sag), stuck_at, tremble_deg
+        self.late_deg, self.late_s, self.deaf, self.lost = late_deg, late_s, deaf, 0
+        self.at, self.goal, self.rested_at = HOME.astype(float), HOME.astype(float), 0.0
+        self.sent, self.stops = [], 0
+
+    def now_s(self):
+        return self.t
+
+    def sleep(self, seconds):
+        self.t += seconds
+        step = self.goal - self.at
+        self.at = self.at + np.clip(step, -self.rate * seconds, self.rate * seconds)
+        if np.abs(self.goal - self.at).max() > 1e-9:
+            self.rested_at = self.t
+
+    def read_angles_deg(self):
+        if self.lost > 0:
+            self.lost -= 1
+            raise ReadingRejected(-1, "the answer is -1, not a list of angles")
+        late = self.late_deg if self.t - self.rested_at < self.late_s else 0.0
+        seen = self.at + self.sag - late + self.tremble_deg * np.sin(37.0 * self.t)
+        if self.stuck_at is not None:
+            seen[0] = min(seen[0], self.stuck_at)
+        return seen
+
+    def send_path(self, waypoints_deg, *, speed_percent):
+        self.sent.append(np.array(waypoints_deg))
+        self.goal, self.rested_at, self.lost = np.array(waypoints_deg[-1]), self.t, self.deaf
+
+    def stop(self):
+        self.stops += 1
+        self.goal = self.at.copy()
+
+    def health(self):
+        return ArmHealth(True, 0)
+
+
+def control_of(inner, **settings):
+    config = CONFIG.arm.model_copy(update=settings)
+    guard = GuardedArm(inner, BaseInCell.at(), GuardRules.of(ARM, config, CONFIG.table, CONFIG.guard))
+    return MoveControl(guard, inner, BaseInCell.at(), config)
+
+
+def moved(inner, *, tolerance_deg=3.0, settings=None, **how):
+    return control_of(inner, **(settings or {})).move("m", GOAL[None], tolerance_deg=tolerance_deg, **how)
+
+
+def test_a_good_arm_arrives_with_one_sending_and_what_it_did_is_written_down():
+    inner = SlowArm()
+    record = moved(inner).record
+    assert len(inner.sent) == 1
+    assert record.arrived
+    assert not record.retried
+    assert record.corrective_deg is None
+    assert record.commanded == record.target_angles == pytest.approx(GOAL)
+    assert record.pre_actual == pytest.approx(HOME)
+    assert record.post_actual == pytest.approx(GOAL)
+    assert record.pre_max_delta_deg == pytest.approx(40.0)
+    assert record.post_max_delta_deg == pytest.approx(0.0, abs=1e-6)
+    assert record.rejected_readings == 0
+    assert record.duration_s >= CONFIG.arm.send_wait_s
+    assert record.tcp_commanded_m == pytest.approx(record.tcp_read_back_m, abs=1e-6)
+
+
+def test_being_within_tolerance_is_not_yet_arrived_while_it_moves():
+    inner = SlowArm(rate=4.0)
+    arrival = moved(inner, tolerance_deg=6.0)
+    assert arrival.record.post_max_delta_deg < 0.1, "it was called arrived while it still came nearer"
+    assert inner.t >= 10.0
+
+
+def test_what_comes_late_after_the_rest_is_waited_for():
+    inner = SlowArm(late_deg=2.4, late_s=0.35)
+    assert moved(inner, settings={"send_wait_s": 0.2}).record.post_max_delta_deg < 0.1
+
+
+def test_a_sag_beyond_the_tolerance_gets_one_corrective_move():
+    sag = np.array([0.1, 2.4, 0.6, -0.1, -0.5, 0.0])
+    inner = SlowArm(sag=sag)
+    arrival = moved(inner, tolerance_deg=2.0)
+    assert len(inner.sent) == 2
+    assert arrival.record.retried
+    assert np.allclose(arrival.record.corrective_deg, -sag, atol=1e-6)
+    assert np.allclose(arrival.record.commanded, GOAL - sag, atol=1e-6)
+    assert np.abs(arrival.residual_deg).max() < 0.1
+
+
+def test_a_sag_inside_the_tolerance_is_corrected_only_when_asked():
+    sag = np.array([0.0, 1.5, 0, 0, 0, 0])
+    left = moved(SlowArm(sag=sag), tolerance_deg=3.0)
+    assert left.residual_deg == pytest.approx(sag, abs=1e-6)
+    assert not left.record.retried
+    asked = moved(SlowArm(sag=sag), tolerance_deg=3.0, correct=True)
+    assert asked.record.retried
+    assert np.abs(asked.residual_deg).max() < 0.1
+
+
+def test_a_residual_known_beforehand_brings_a_sagging_arm_there_at_once():
+    sag = np.array([0.1, 2.2, 0.6, -0.1, -0.5, 0.0])
+    inner = SlowArm(sag=sag)
+    arrival = moved(inner, tolerance_deg=2.0, take_off_deg=sag)
+    assert len(inner.sent) == 1
+    assert np.allclose(inner.sent[0][-1], GOAL - sag)
+    assert np.abs(arrival.residual_deg).max() < 0.1
+    assert arrival.record.target_angles == pytest.approx(GOAL)
+
+
+def test_an_arm_that_sticks_has_stalled_and_is_told_to_hold_still():
+    inner = SlowArm(stuck_at=25.0)
+    with pytest.raises(MoveStalled) as stalled:
+        moved(inner, settings={"max_step_deg": 180.0})
+    assert stalled.value.short_deg == pytest.approx(15.0, abs=0.1)
+    assert stalled.value.label == "m"
+    assert inner.stops == 1
+    assert "15.0° short (allowed 3.0°)" in str(stalled.value)
+
+
+def test_an_arm_that_never_rests_runs_into_the_deadline_and_is_told_to_hold_still():
+    inner = SlowArm(tremble_deg=1.0)
+    with pytest.raises(MoveTimedOut) as late:
+        moved(inner)
+    assert late.value.deadline_s == CONFIG.arm.deadline_s
+    assert inner.stops == 1
+    assert inner.t == pytest.approx(CONFIG.arm.deadline_s, abs=1.0)
+
+
+def test_lost_readings_are_counted_and_never_used():
+    record = moved(SlowArm(deaf=3)).record
+    assert record.arrived
+    assert record.rejected_readings == 3
+
+
+def test_an_arm_that_gives_no_reading_at_all_is_a_fault():
+    with pytest.raises(NoReading, match="8 tries"):
+        moved(SlowArm(deaf=1000))
+
+
+def test_a_refused_move_is_never_sent():
+    inner = SlowArm()
+    with pytest.raises(Refused):
+        control_of(inner).move("m", np.full((1, 6), np.nan), tolerance_deg=2.0)
+    assert inner.sent == []
+
+
+def test_a_corrective_move_that_the_guard_forbids_is_not_made():
+    sag = np.array([0.0, 9.0, 0, 0, 0, 0])
+    inner = SlowArm(sag=sag)
+    with pytest.raises(MoveStalled):
+        moved(inner, tolerance_deg=2.0)
+    assert len(inner.sent) == 1
+    assert inner.stops == 1

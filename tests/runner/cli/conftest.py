@@ -1,0 +1,79 @@
+"""What the tests of the command line share: calling it, golden logs, a cell with runs in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.cli.main import run
+from runs.schema.run import Ending
+from runs.store import RunHeader, RunStore
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command line gave back."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The one object on stdout; fails where there is more or less than one."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def trialcell(capsys, monkeypatch) -> Callable[..., Told]:
+    monkeypatch.delenv("TRIALCELL_DIR", raising=False)
+    monkeypatch.setenv("COLUMNS", "110")
+
+    def call(*args: object) -> Told:
+        capsys.readouterr()
+        code = run([str(arg) for arg in args])
+        caught = capsys.readouterr()
+        return Told(code, caught.out, caught.err)
+
+    return call
+
+
+@pytest.fixture
+def golden() -> Path:
+    return ROOT / "tests" / "golden" / "runs"
+
+
+@pytest.fixture
+def field_log() -> Path:
+    """One real run of the field system, which stands beside the repository and not in it."""
+    path = ROOT.parent / "shared" / "data" / "field_run_0001.json"
+    if not path.exists():
+        pytest.skip("the field log is not there")
+    return path
+
+
+@pytest.fixture
+def cell(tmp_path) -> Path:
+    """A cell with three runs: one completed, one refused, one cut off."""
+    store = RunStore(tmp_path / "cell" / "runs")
+    first = store.create(RunHeader(started_at="2026-07-03T13:23:10Z"))
+    first.picture("pick", b"a picture")
+    first.finish(Ending(result="completed", stage="stage10", reason="the block is in the box"), duration_s=71.5)
+    second = store.create(RunHeader(started_at="2026-07-03T13:25:10Z", dry_run=True))
+    second.stage_started("stage4_pick", started_s=8.0)
+    second.finish(
+        Ending(result="refused", stage="stage4_pick", reason="the elbow would touch the box"), duration_s=12.5
+    )
+    third = store.create(RunHeader(started_at="2026-07-03T13:27:10Z"))
+    third.stage_started("stage2", started_s=1.0)
+    third.close()
+    return tmp_path / "cell"

@@ -1,0 +1,53 @@
+"""A cell with tables and calibration, made once a test session and shared by all workers, copied for each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from runner.cell import open_cell
+from runner.rig import Request, build_rig
+from runner.trial.stop import StopSwitch
+
+
+@pytest.fixture(scope="session")
+def prepared_cell(tmp_path_factory) -> Path:
+    """The default cell after its first use. Never to be written to: ask for `make_cell_copy` or `cell_copy`."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    folder = shared / "prepared_cell"
+    with FileLock(shared / "prepared_cell.lock"):
+        if not (folder / "calibration" / "plane.json").exists():
+            build_rig(open_cell(folder), Request(seed=1), switch=StopSwitch(), progress=lambda _: None).__exit__(
+                None, None, None
+            )
+    return folder
+
+
+@pytest.fixture
+def make_cell_copy(prepared_cell, tmp_path) -> Callable[[str], Path]:
+    """Makes a cell of a test's own, ready for trials. The big table is a hard link: files are only ever replaced."""
+
+    def make(name: str = "cell") -> Path:
+        target = tmp_path / name
+        shutil.copytree(prepared_cell, target, copy_function=_link_or_copy, ignore=shutil.ignore_patterns("cell.lock*"))
+        return target
+
+    return make
+
+
+@pytest.fixture
+def cell_copy(make_cell_copy) -> Path:
+    return make_cell_copy()
+
+
+def _link_or_copy(source: str, target: str) -> object:
+    if source.endswith(".parquet"):
+        os.link(source, target)
+        return target
+    return shutil.copy2(source, target)
