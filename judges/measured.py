@@ -26,6 +26,7 @@ from vision.detect.protocol import Found
 STAYED_MM = 15.0  # a block seen this near its old place has not been picked
 SURE_INSIDE_MM = 8.0  # centre at least this far inside the inner walls: half a cube is 15, the measurement good to 4
 SURE_OUTSIDE_MM = 8.0
+OVER_RIM_MM = 6.0  # the rim is nearer to a camera above than a block in the box, which so covers none of it
 MOVED_BOX_MM = 60.0  # a box that seems to have moved farther is not the same one, or not seen well
 
 
@@ -111,8 +112,10 @@ def _placed(evidence: Evidence, after: LabelledPicture, measured: dict[str, Any]
         return _Finding("unsure", 0.0, "no block can be seen" + _why(blocks))
     inside_mm = inside_by_mm(blocks.best, boxes.best, evidence)
     holding = None if evidence.grip is None else evidence.grip.holding
+    over_rim_mm = _over_rim_mm(blocks.best, boxes.best, evidence)
     measured |= {
         "inside_by_mm": inside_mm,
+        "over_rim_mm": over_rim_mm,
         "blocks_seen": len(blocks.accepted),
         "box_score": boxes.best.score,
         "block_score": blocks.best.score,
@@ -129,6 +132,8 @@ def _placed(evidence: Evidence, after: LabelledPicture, measured: dict[str, Any]
         return _Finding("unsure", 0.2, f"{len(blocks.accepted)} blocks are seen; the best: {where}")
     if measured.get("box_moved_mm", 0.0) > MOVED_BOX_MM:
         return _Finding("unsure", 0.2, f"the box seems to have moved by {measured['box_moved_mm']:.0f} mm; {where}")
+    if inside_mm > -SURE_OUTSIDE_MM and over_rim_mm > OVER_RIM_MM:
+        return _Finding("unsure", 0.3, f"{where}, but it reaches {over_rim_mm:.0f} mm over the rim and may lie on it")
     if inside_mm >= SURE_INSIDE_MM:
         grip = "" if holding is None else ", and the gripper is empty"
         sure = min(boxes.best.score, blocks.best.score)
@@ -142,8 +147,17 @@ def inside_by_mm(block: BlockDetection, box: BoxDetection, evidence: Evidence) -
     """How far the block's centre lies inside the inner walls, mm; negative outside. By the view, else by its scale."""
     if block.xz_m is not None and box.inside_xz_m is not None:
         return inside_by(box.inside_xz_m, block.xz_m) * 1000.0
-    mm_per_px = evidence.settings.block_side_mm / max(min(block.size_px), 1.0)
-    return inside_by(box.inside_px, block.centre_px) * mm_per_px
+    return inside_by(box.inside_px, block.centre_px) * _mm_per_px(block, evidence)
+
+
+def _over_rim_mm(block: BlockDetection, box: BoxDetection, evidence: Evidence) -> float:
+    """How far the block's outline reaches in the picture beyond the rim's inner edge, mm; 0 where it stays within."""
+    within_px = min((inside_by(box.inside_px, corner) for corner in block.outline_px), default=0.0)
+    return max(0.0, -within_px) * _mm_per_px(block, evidence)
+
+
+def _mm_per_px(block: BlockDetection, evidence: Evidence) -> float:
+    return evidence.settings.block_side_mm / max(min(block.size_px), 1.0)
 
 
 def _distance(old: BlockDetection, new: BlockDetection | None, evidence: Evidence) -> float | None:
@@ -151,8 +165,7 @@ def _distance(old: BlockDetection, new: BlockDetection | None, evidence: Evidenc
         return None
     if old.xz_m is not None and new.xz_m is not None:
         return float(np.hypot(*np.subtract(new.xz_m, old.xz_m)) * 1000)
-    mm_per_px = evidence.settings.block_side_mm / max(min(old.size_px), 1.0)
-    return float(np.hypot(*np.subtract(new.centre_px, old.centre_px)) * mm_per_px)
+    return float(np.hypot(*np.subtract(new.centre_px, old.centre_px)) * _mm_per_px(old, evidence))
 
 
 def _why(found: Found[Any]) -> str:

@@ -205,7 +205,7 @@ class TwinSettings(Section):
     lens_k2: float = Field(0.04, description="second radial distortion")
     light_height_m: float = Field(1.2, gt=0.3, description="the lamp over the table")
     clutter: bool = Field(True, description="a mug, a roll of tape and a cable at the desk's edges")
-    timestep_s: float = Field(0.002, gt=0, le=0.005, description="physics step")
+    timestep_s: float = Field(0.004, gt=0, le=0.005, description="physics step")
     block_x_min_m: float = Field(0.05, description="random starts: block at x from here")
     block_r_m: Vec2 = Field((0.15, 0.30), description="random starts: distance of the block from the base axis")
     box_x_max_m: float = Field(-0.05, description="random starts: box at x up to here")

@@ -33,6 +33,7 @@ from runs.schema.run import Provenance
 from vision.calibration.file import content_hash, load_lens, load_plane, view_of
 from vision.calibration.view import View
 from vision.cameras.protocol import Camera
+from vision.detect.colour import colour_model
 from vision.detect.protocol import DetectSettings, Region
 from vision.errors import CalibrationMissing
 
@@ -80,6 +81,7 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
 
     Raises:
         WrongRequest: pictures that are not the twin's, and something to be moved by them or put before them.
+        UnknownColour: a block of a colour that no detector knows.
         CalibrationMissing, CalibrationUnreadable, WrongTable, BadTableFile, CameraUnavailable: what the cell lacks.
     """
     config = cell.config
@@ -179,6 +181,7 @@ def saved_view(cell: Cell) -> View | None:
 
 
 def _check(config: Config, request: Request) -> None:
+    colour_model(config.block.colour)
     if config.camera.kind in ("auto", "twin"):
         return
     if not config.camera.source:

@@ -13,7 +13,7 @@ from runner.cli.output import Output
 if TYPE_CHECKING:
     from vision.cameras.protocol import Picture
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell calibrate lens")
 
 Pictures = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Pictures of the board; without it the twin shows its own.")

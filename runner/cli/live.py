@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.status import Status
 from rich.table import Table
@@ -38,6 +39,7 @@ TITLES = {
     "stage10": "home",
     "rest": "come to rest",
 }
+DRY_RUN, DRY_RUN_TOLD = "dry_run", "dry run"
 STOPPING = "stopping after this motion; Ctrl-C again to stop now"
 _MARKS = {
     "done": ("✓", "green"),
@@ -72,6 +74,8 @@ class _Line:
 
     def _worth_telling(self, check: GripperRecord) -> bool:
         """Whether the gripper says anything but what is expected there; lifted, the verdict tells of it."""
+        if check.dry_run:
+            return True
         expected = {"stage1": False, "stage7_approach_place": True, "stage9": False}
         holding = None if check.reading is None else check.reading.holding
         return self.name != "stage6" and (self.name not in expected or holding is not expected[self.name])
@@ -156,11 +160,9 @@ class LiveTrial:
             self._status.stop()
             self._status = None
 
-    def _all(self) -> Table:
-        table = self._grid(self._lines)
-        if self._stopping:
-            table.add_row(Text("■", style="yellow"), Text(STOPPING, style="yellow", overflow="ignore"))
-        return table
+    def _all(self) -> Group:
+        footer = [Text(f"■ {STOPPING}", style="yellow")] if self._stopping else []
+        return Group(self._grid(self._lines), *footer)
 
     def _grid(self, lines: list[_Line]) -> Table:
         grid = Table.grid(padding=(0, 1))
@@ -176,7 +178,7 @@ class LiveTrial:
             mark, style = _MARKS.get(line.outcome or "", ("✗", "red"))
             sign = Spinner("dots") if line.outcome is None else Text(mark, style=style)
             told = "; ".join(line.told.values())
-            grid.add_row(sign, Text(title), Text(seconds, style="dim"), Text(f" {told}", style="dim"))
+            grid.add_row(sign, Text(title), Text(seconds, style="dim"), Padding(Text(told, style="dim"), (0, 0, 0, 1)))
         return grid
 
 
@@ -188,16 +190,16 @@ def in_words(record: Payload) -> str | None:
         return _lookup(record)
     if isinstance(record, MoveRecord):
         return _move(record)
-    if isinstance(record, GripperRecord) and record.reading is not None:
-        return record.reading.reason
+    if isinstance(record, GripperRecord):
+        return _gripper(record)
     if isinstance(record, TipMeasurement):
-        seen = f"tip {record.diff.dist_mm:.1f} mm from the block" if record.diff is not None else None
-        return seen or f"tip not measured: {record.reason}"
+        return _tip(record)
     if isinstance(record, CorrectionUse) and record.applied:
-        return f"{record.phase} corrected by ({-(record.dx_mm or 0):.1f}, {-(record.dz_mm or 0):.1f}) mm"
+        shift = f"({-(record.dx_mm or 0):.1f}, {-(record.dz_mm or 0):.1f}) mm".replace("-", "−")
+        return f"{record.phase} corrected by {shift}"
     if isinstance(record, Verdict):
         word = record.verdict or f"no verdict ({record.error})"
-        return f"{record.stage} {word}: {record.reason}"
+        return None if record.error == DRY_RUN else f"{record.stage} {word}: {record.reason}"
     return record.text if isinstance(record, Note) else None
 
 
@@ -214,8 +216,20 @@ def _lookup(record: LookupRecord) -> str | None:
     return f"from {record.pose_id}{off}, refined to {record.refined.residual_mm:.2f} mm"
 
 
+def _gripper(record: GripperRecord) -> str | None:
+    if record.dry_run:
+        return None if record.action == "check" else f"would {record.action} the gripper"
+    return None if record.reading is None else record.reading.reason
+
+
+def _tip(record: TipMeasurement) -> str | None:
+    if record.diff is not None:
+        return f"tip {record.diff.dist_mm:.1f} mm from the block"
+    return None if record.reason == DRY_RUN_TOLD else f"tip not measured: {record.reason}"
+
+
 def _move(record: MoveRecord) -> str | None:
     if record.dry_run:
-        angles = ", ".join(f"{a:.1f}" for a in record.target_angles).replace("-", "−")
-        return f"would send [{angles}] in {record.waypoints} steps"
+        angles = ", ".join(f"{a:.0f}" for a in (round(angle) + 0 for angle in record.target_angles)).replace("-", "−")
+        return f"would send ({angles})°, {record.waypoints} waypoint{'s' if record.waypoints != 1 else ''}"
     return f"{record.rejected_readings} readings rejected" if record.rejected_readings else None

@@ -70,7 +70,10 @@ class Output:
         return _console(stderr=True)
 
     def answer(self, data: Mapping[str, Any], *for_people: Any) -> None:
-        """Give the answer, once: the object with `--json`, else the renderables."""
+        """Give the answer, once: the object with `--json`, else the renderables.
+
+        A text that says `no_wrap` goes out in one line whatever the width: a path or a command, ready to be copied.
+        """
         assert not self._told, "a command answers once"
         self._told = True
         if self.as_json:
@@ -78,7 +81,7 @@ class Output:
             return
         console = self.console
         for renderable in for_people:
-            console.print(renderable)
+            console.print(renderable, soft_wrap=bool(getattr(renderable, "no_wrap", False)))
 
     def verbatim(self, data: Mapping[str, Any], text: str) -> None:
         """Give an answer whose text for people is a file's: as it is, whatever the width."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,7 +23,9 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="The twin's seed: fixes block, box, light and noise.")] = None,
     block: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's block here, metres.")] = None,
     box: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's box here, metres.")] = None,
-    profile: Annotated[str | None, typer.Option(help="How imperfect the twin is: perfect or field.")] = None,
+    profile: Annotated[
+        Literal["perfect", "field"] | None, typer.Option(help="How imperfect the twin's arm and camera are.")
+    ] = None,
     camera: Annotated[
         str | None, typer.Option(metavar="KIND[:SOURCE]", help="Another camera, for example folder:pictures/.")
     ] = None,
@@ -85,6 +87,8 @@ def _overrides(set_: list[str] | None, profile: str | None, camera: str | None) 
         chosen.append(f"twin.profile={profile}")
     if camera is not None:
         kind, _, source = camera.partition(":")
+        if kind not in ("auto", "twin", "folder", "opencv"):
+            raise typer.BadParameter(f"--camera is twin, folder:PATH or opencv:NAME; got {camera!r}")
         chosen += [f"camera.kind={kind}", *([f"camera.source={source}"] if source else [])]
     return chosen
 
@@ -129,8 +133,8 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
     )
     words = ", ".join(f"{stage} {word or 'no verdict'}" for stage, word in answer["verdicts"].items())
     told = any(verdict.reason == answer["reason"] for verdict in log.verdicts)
-    rows = [("verdicts", words)]
-    if answer["truth"] is not None:
+    rows = [] if log.dry_run else [("verdicts", words)]
+    if answer["truth"] is not None and not log.dry_run:
         rows.append(("truth", f"the twin's block is {'' if answer['truth']['block_in_box'] else 'not '}in the box"))
     rows += [
         ("held", _held(log)),
@@ -139,8 +143,16 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
         ("log", answer["run_dir"]),
         ("see it", f"trialcell runs show {log.run_id}{'' if cell == DEFAULT_CELL else f' --cell {cell}'}"),
     ]
-    first = Text.assemble((str(log.result), style), "" if told else f"  {answer['reason']}")
-    return ["", first, *(Text(f"{name:9} {text}") for name, text in rows if text)]
+    reason = "" if told else str(answer["reason"]).removeprefix(f"{log.result} ")
+    first = Text.assemble((str(log.result), style), f"  {reason}")
+    return ["", first, *(_row(name, text) for name, text in rows if text)]
+
+
+def _row(name: str, text: str) -> Any:
+    """A line of the summary; a path or a command is never broken, so that it can be copied."""
+    from rich.text import Text
+
+    return Text(f"{name:9} {text}", no_wrap=name in ("log", "see it"))
 
 
 def _held(log: RunLog) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.table.format import ReachTable
     from runner.table.lookup import Query
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell table lookup --phase pick --x 0.2 --z 0.22")
 
 
 @app.callback()

@@ -66,7 +66,11 @@ def tool_points_cell_m(angles_deg: FloatArray, arm: ArmModel, base: BaseInCell) 
 
 def stance_of(angles_deg: FloatArray, arm: ArmModel, base: BaseInCell) -> ToolStance:
     """Tilt, heading and jaw roll of one pose. Heading of a tool that points straight down follows its jaws."""
-    R = tool_pose(angles_deg, arm)[:3, :3]
+    return stance_of_rotation(tool_pose(angles_deg, arm)[:3, :3], base)
+
+
+def stance_of_rotation(R: FloatArray, base: BaseInCell) -> ToolStance:
+    """The same from the tool frame's rotation in the base frame, shape (3, 3)."""
     along = base.turn_to_cell(R[:, 2])
     jaws = base.turn_to_cell(R[:, 0])
     level = float(np.hypot(along[0], along[2]))

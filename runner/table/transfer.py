@@ -20,6 +20,7 @@ from runner.kinematics.model import ArmModel, FloatArray, frozen
 from runner.table.errors import NoWay
 from runner.table.postures import hard_limits
 
+_SAG_MM = 18.0  # kept beyond the margins where there is room: an arm that sags comes that much lower than planned
 _RISES_M = (0.02, 0.05, 0.09)  # straight up, before going round
 _FOLDS = (0.25, 0.5, 0.75, 1.0)  # shares of the way to the folded pose
 
@@ -29,7 +30,9 @@ def plan_transfer(
 ) -> FloatArray:
     """Waypoints from a pose to another, shape (k, n_joints), without the start; the last is the goal.
 
-    Where the arm stands nearer to something than the margins ask for, it may leave, but come no nearer.
+    Where the arm stands nearer to something than the margins ask for, it may leave, but come no nearer. Of the ways
+    that keep the margins, the first is taken that leaves room for sag besides (as far as start and goal themselves
+    do), else the one that leaves most.
 
     Raises:
         NoWay: every way that was tried comes too near to something; the message names it.
@@ -37,17 +40,28 @@ def plan_transfer(
     """
     start = checked_joints(np.asarray(start_deg, dtype=float), arm)
     goal = checked_joints(np.asarray(goal_deg, dtype=float), arm)
-    standing = clearances(start, arm, base, obstacles)
+    standing, ends = clearances(start, arm, base, obstacles), clearances(np.stack((start, goal)), arm, base, obstacles)
+    roomy = config.guard.model_copy(
+        update={name: getattr(config.guard, name) + _SAG_MM for name in ("table_mm", "box_mm", "mast_mm")}
+    )
     best: Clearance | None = None
+    narrow: tuple[float, FloatArray] | None = None
     tried = 0
     for way in _ways(start, goal, arm, base, config):
         tried += 1
         found = swept(np.vstack((start, way)), arm, base, obstacles, step_deg=config.guard.sweep_step_deg)
         broken = first_broken(found, config.guard, standing=standing)
-        if broken is None:
+        if broken is not None:
+            if best is None or broken.mm > best.mm:
+                best = broken
+            continue
+        tight = first_broken(found, roomy, standing=ends)
+        if tight is None:
             return frozen(way)
-        if best is None or broken.mm > best.mm:
-            best = broken
+        if narrow is None or tight.mm > narrow[0]:
+            narrow = (tight.mm, way)
+    if narrow is not None:
+        return frozen(narrow[1])
     assert best is not None
     asked = margin_mm(best.against, config.guard)
     near = f"{best.what} comes within {best.mm:.1f} mm of the {best.against} (allowed {asked:.1f} mm)"

@@ -137,11 +137,15 @@ class Trial:
         return self.standing_deg
 
     def travel(self, label: str, goal_deg: FloatArray, tolerance_deg: float, *, correct: bool = False) -> FloatArray:
-        """Plan a clear way to a pose and go there; returns the residual in degrees."""
+        """Plan a clear way to a pose and go there; returns the residual in degrees.
+
+        With `correct` the sag that was measured where the arm stands is taken off the way, and what is left at its end.
+        """
         here = self.here_deg()
         path = self.bench.planner.plan_transfer(here, goal_deg, self.bench.arm.obstacles)
         small_steps = interpolated(np.vstack((here, path)), _MAX_STEP_DEG)[1:]
-        return self.move(label, small_steps, tolerance_deg, correct=correct)
+        known_deg = self.residual_deg if correct else None
+        return self.move(label, small_steps, tolerance_deg, correct=correct, take_off_deg=known_deg)
 
     def open_gripper(self, stage: str, *, times: int = 1, pre_wait_s: float | None = None) -> None:
         """Open by state, as often as asked, with the waits round it."""

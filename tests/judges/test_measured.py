@@ -140,7 +140,7 @@ def never_yes_against_the_truth(desk, before, evidence, grip, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
         box, box_yaw = (float(rng.uniform(-0.24, -0.12)), float(rng.uniform(0.14, 0.26))), float(rng.uniform(-180, 180))
-        off = rng.uniform(-0.085, 0.085, 2)
+        off = rng.uniform(-0.07, 0.07, 2)
         block = (box[0] + float(off[0]), box[1] + float(off[1]))
         on_wall = np.abs(off).max() > 0.03
         yaws = (float(rng.uniform(-180, 180)), box_yaw)

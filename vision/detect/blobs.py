@@ -22,6 +22,9 @@ COARSE_SIDE_PX = 480  # long side of the shrunken copy at most
 SMALL_WINDOW_PX = 160  # windows up to this size are doubled for a finer outline
 MIN_CORE_PX = 6  # pixels of the shrunken copy that must surely be of the colour
 MAX_BLOBS = 60
+OUTLINE_POINTS = 160  # of a patch that was put together
+JOINED_SOLIDITY = 0.87
+JOINED_ASPECT = 1.5
 DIM_BELOW_LEVEL = 170.0  # of the brightest pixels
 
 
@@ -77,7 +80,55 @@ def find_blobs(image_bgr: Picture, model: ColourModel, *, balance: bool = False)
         for blob in _outlines(image_bgr, model, gains, seed, stats[label], shrink):
             if not any(_same(blob, other) for other in blobs):
                 blobs.append(blob)
-    return sorted(blobs, key=lambda blob: -blob.area_px)
+    return sorted(_joined(blobs), key=lambda blob: -blob.area_px)
+
+
+def _joined(blobs: list[Blob]) -> list[Blob]:
+    """Pieces that a wire or a line cut a patch into, put together: squarer and fuller together than apart."""
+    rest = list(blobs)
+    at = 0
+    while at < len(rest):
+        for other in rest[at + 1 :]:
+            whole = _union(rest[at], other)
+            if whole is not None:
+                rest = [blob for blob in rest if blob is not rest[at] and blob is not other]
+                rest.append(whole)
+                at = -1
+                break
+        at += 1
+    return rest
+
+
+def _union(one: Blob, other: Blob) -> Blob | None:
+    """The two as one patch, if they look like two pieces of one."""
+    hull = cv2.convexHull(np.concatenate([one.hull_px, other.hull_px]).astype(np.float32))
+    full = float(cv2.contourArea(hull))
+    if one.area_px + other.area_px < JOINED_SOLIDITY * full or min(one.contrast, other.contrast) < 0.2:
+        return None
+    _, (w, h), _ = cv2.minAreaRect(hull)
+    aspects = [long_px / max(short_px, 1e-9) for _, (long_px, short_px), _ in (one.rectangle, other.rectangle)]
+    if max(w, h) > JOINED_ASPECT * min(w, h) or max(w, h) / min(w, h) > max(aspects):
+        return None
+    moments = cv2.moments(hull)
+    corners = hull.reshape(-1, 2).astype(np.float64)
+    larger = one if one.area_px >= other.area_px else other
+    return Blob(
+        outline_px=_along(corners, OUTLINE_POINTS),
+        hull_px=corners,
+        centre_px=(moments["m10"] / moments["m00"], moments["m01"] / moments["m00"]),
+        area_px=full,
+        strength=larger.strength,
+        contrast=larger.contrast,
+        touches_border=one.touches_border or other.touches_border,
+    )
+
+
+def _along(polygon_px: FloatArray, count: int) -> FloatArray:
+    """`count` points (count, 2) spread evenly along a closed polygon."""
+    closed = np.concatenate([polygon_px, polygon_px[:1]])
+    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(closed, axis=0).T))])
+    where = np.linspace(0, at[-1], count, endpoint=False)
+    return np.stack([np.interp(where, at, closed[:, 0]), np.interp(where, at, closed[:, 1])], axis=1)
 
 
 def shrink_for(size_px: tuple[int, int]) -> int:

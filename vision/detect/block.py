@@ -25,7 +25,9 @@ MIN_SIDE_PX = 14.0  # a smaller patch has no centre or angle worth the name
 MAX_ASPECT = 2.8  # one face of a cube, seen from the side, is no longer than this
 MAX_BAR_ASPECT = 8.0  # straight bars may be this long, without a view
 MIN_SOLIDITY = 0.75
-MIN_CONTRAST = 0.22
+MIN_SOLIDITY_ON_TABLE = 0.55  # there the cube's silhouette decides
+MIN_CONTRAST = 0.27
+MIN_STRENGTH = 1.04  # of the weight from which a pixel is surely of the colour
 ROUND_ABOVE = 0.86  # share of the smallest circle that a patch fills: a cube's silhouette has at most 0.83
 MIN_INLIERS = 0.55
 GOOD_RMS_PX = 0.7
@@ -51,8 +53,9 @@ def find_block(image_bgr: Picture, view: View | None, settings: DetectSettings) 
     model = colour_model(settings.colour, settings.learned)
     accepted: list[BlockDetection] = []
     dropped: list[Dropped] = []
-    for blob in find_blobs(image_bgr, model):
-        answer = _judge(blob, view, settings)
+    blobs = find_blobs(image_bgr, model)
+    for blob in blobs:
+        answer = _judge(blob, blobs, model.core, view, settings)
         if isinstance(answer, _Rejected):
             dropped.append(
                 Dropped(what="block", centre_px=blob.centre_px, area_px=round(blob.area_px, 1), reason=answer.reason)
@@ -63,21 +66,27 @@ def find_block(image_bgr: Picture, view: View | None, settings: DetectSettings) 
     return Found(best=accepted[0] if accepted else None, accepted=tuple(accepted), dropped=tuple(dropped))
 
 
-def _judge(blob: Blob, view: View | None, settings: DetectSettings) -> BlockDetection | _Rejected:
-    reason = _speaks_against(blob)
+def _judge(
+    blob: Blob, blobs: list[Blob], core: float, view: View | None, settings: DetectSettings
+) -> BlockDetection | _Rejected:
+    reason = _speaks_against(blob, core, MIN_SOLIDITY if view is None else MIN_SOLIDITY_ON_TABLE)
+    if reason is None and any(_continues(blob, other) for other in blobs if other is not blob):
+        reason = "part of something longer of the same colour"
     if reason is not None:
         return _Rejected(reason)
     return _in_pixels(blob, settings) if view is None else _on_table(blob, view, settings)
 
 
-def _speaks_against(blob: Blob) -> str | None:
+def _speaks_against(blob: Blob, core: float, min_solidity: float) -> str | None:
     """What rules a blob out as a block whatever the scale, or None."""
     _, (long_px, short_px), _ = blob.rectangle
     if short_px < MIN_SIDE_PX:
         return f"too small: {long_px:.0f}×{short_px:.0f} px"
+    if blob.strength < MIN_STRENGTH * core:
+        return f"hardly of the colour: {blob.strength:.2f} (at least {MIN_STRENGTH * core:.2f})"
     if blob.contrast < MIN_CONTRAST:
         return f"hardly differs from what is round it: contrast {blob.contrast:.2f} (at least {MIN_CONTRAST:.2f})"
-    if blob.solidity < MIN_SOLIDITY:
+    if blob.solidity < min_solidity:
         return f"ragged or several things in one: fills {blob.solidity:.0%} of its outline"
     _, radius = cv2.minEnclosingCircle(blob.hull_px.astype(np.float32))
     if blob.area_px / (np.pi * radius**2) > ROUND_ABOVE:
@@ -86,6 +95,17 @@ def _speaks_against(blob: Blob) -> str | None:
     if aspect > MAX_BAR_ASPECT or (aspect > MAX_ASPECT and (fill < 0.75 or blob.solidity < 0.94)):
         return f"long and thin: {aspect:.1f} times as long as wide"
     return None
+
+
+def _continues(blob: Blob, other: Blob) -> bool:
+    """Whether another patch carries this one on in the same line and width, as the parts of a pen do."""
+    _, (long_px, short_px), _ = blob.rectangle
+    both = cv2.minAreaRect(np.concatenate([blob.hull_px, other.hull_px]).astype(np.float32))
+    width, length = sorted(both[1])
+    _, (other_long, other_short), _ = other.rectangle
+    gap_px = length - long_px - other_long
+    alike = 0.6 < other_short / short_px < 1.7
+    return alike and length > 3 * width and width < 1.25 * max(short_px, other_short) and gap_px < long_px
 
 
 def _in_pixels(blob: Blob, settings: DetectSettings) -> BlockDetection | _Rejected:

@@ -27,6 +27,10 @@ FULL_SUPPORT = 0.70
 MIN_PALE = 0.25  # how pale the rim's top must be, of what is palest in the picture
 MIN_SIDE_PX = 30.0  # without a view
 MAX_PATCHES = 6
+FLAT_SIDE_PX = 96  # a patch is looked into at this size
+WALL_LEVELS = 4.0  # grey levels by which a wall inside differs from its rim or floor
+MIN_WALLS = 3
+MAX_INK = 0.06  # share of the inside darker than half the rim: print, tags, things
 
 
 def find_box(image_bgr: Picture, view: View | None, settings: DetectSettings) -> Found[BoxDetection]:
@@ -136,7 +140,7 @@ def _in_pixels(image_bgr: Picture, settings: DetectSettings) -> Found[BoxDetecti
     accepted: list[BoxDetection] = []
     dropped: list[Dropped] = []
     for blob in find_blobs(image_bgr, MODELS["white"], balance=True)[:MAX_PATCHES]:
-        answer = _patch_as_box(blob, settings)
+        answer = _patch_as_box(image_bgr, blob, settings)
         if isinstance(answer, str):
             dropped.append(Dropped(what="box", centre_px=blob.centre_px, area_px=round(blob.area_px, 1), reason=answer))
         else:
@@ -145,8 +149,8 @@ def _in_pixels(image_bgr: Picture, settings: DetectSettings) -> Found[BoxDetecti
     return Found(best=accepted[0] if accepted else None, accepted=tuple(accepted), dropped=tuple(dropped))
 
 
-def _patch_as_box(blob: Blob, settings: DetectSettings) -> BoxDetection | str:
-    """The patch as a pale four-sided thing of unknown size, or what speaks against that."""
+def _patch_as_box(image_bgr: Picture, blob: Blob, settings: DetectSettings) -> BoxDetection | str:
+    """The patch as a pale, four-sided, hollow thing of unknown size, or what speaks against that."""
     _, (long_px, short_px), _ = blob.rectangle
     if short_px < MIN_SIDE_PX:
         return f"too small: {long_px:.0f}×{short_px:.0f} px"
@@ -159,8 +163,15 @@ def _patch_as_box(blob: Blob, settings: DetectSettings) -> BoxDetection | str:
     if len(corners) > 4:
         corners = np.asarray(cv2.approxPolyN(hull, 4, None, -1.0, True), dtype=np.float64).reshape(-1, 2)
     square = blob.area_px / max(float(cv2.contourArea(corners.astype(np.float32))), 1e-9)
+    if blob.touches_border:
+        return "cut by the picture's edge"
+    walls, ink = _inside_of(image_bgr, _in_turn(corners))
+    if ink > MAX_INK:
+        return f"printed, or something dark lies in it: {ink:.0%} is dark"
+    if walls < MIN_WALLS:
+        return f"flat: {walls} of 4 sides show a wall inside"
     shape = float(np.clip((square - 0.7) / 0.25, 0, 1)) * float(np.clip((blob.solidity - 0.7) / 0.25, 0, 1))
-    score = shape**0.5 * float(np.clip(blob.contrast / 0.4, 0, 1)) ** 0.5 * (0.6 if blob.touches_border else 1.0)
+    score = shape**0.5 * float(np.clip(blob.contrast / 0.4, 0, 1)) ** 0.5
     if score < settings.score_limit:
         return f"score {score:.2f} below {settings.score_limit:.2f}: {square:.0%} of the four-sided outline is pale"
     inside = blob.centre_px + (corners - blob.centre_px) * (1 - 2 * settings.box_wall_mm / min(settings.box_outer_mm))
@@ -169,5 +180,33 @@ def _patch_as_box(blob: Blob, settings: DetectSettings) -> BoxDetection | str:
         corners_px=_pixels(corners),
         inside_px=_pixels(inside),
         score=min(score, 1.0),
-        touches_border=blob.touches_border,
+        touches_border=False,
     )
+
+
+def _in_turn(corners_px: FloatArray) -> FloatArray:
+    """Four corners in order round their middle."""
+    off = corners_px - corners_px.mean(axis=0)
+    return corners_px[np.argsort(np.arctan2(off[:, 1], off[:, 0]))]
+
+
+def _inside_of(image_bgr: Picture, corners_px: FloatArray) -> tuple[int, float]:
+    """Of how many sides a wall is seen inside a four-sided patch, and how much of the inside is dark.
+
+    A wall shows as an edge that runs along the side, a little way in: a sheet of paper has none.
+    """
+    n = FLAT_SIDE_PX
+    flat = np.array([[0, 0], [n - 1, 0], [n - 1, n - 1], [0, n - 1]], dtype=np.float32)
+    if len(corners_px) != 4:
+        return 0, 1.0
+    H = cv2.getPerspectiveTransform(corners_px.astype(np.float32), flat)
+    square = cv2.cvtColor(cv2.warpPerspective(image_bgr, H, (n, n), flags=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
+    grey = square.astype(np.float64)
+    middle = slice(n // 5, n - n // 5)
+    walls = 0
+    for side in range(4):
+        inward = np.median(np.rot90(grey, side)[: n // 3, middle], axis=1)  # grey level by distance from the side
+        steps = np.abs(inward[4:] - inward[:-4])[2:]
+        walls += bool(steps.max() > WALL_LEVELS)
+    bright = float(np.percentile(grey, 90))
+    return walls, float(np.mean(grey[n // 12 : -(n // 12), n // 12 : -(n // 12)] < 0.5 * bright))

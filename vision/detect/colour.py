@@ -43,7 +43,7 @@ _NOT_BLACK: Knots = ((0.07, 0.0), (0.16, 1.0))
 # Hue limits read off real blocks under warm, cold and dim light: red ones lie at −16…+14°, orange ones at 16…30°,
 # wood and skin at 14…50° with little saturation, yellow 40…58°, purple 225…275°.
 MODELS: dict[str, ColourModel] = {
-    "red": ColourModel(((-34, 0), (-18, 0.95), (0, 1), (9, 1), (15, 0.75), (18, 0)), _SATURATED, _NOT_DARK, 0.50),
+    "red": ColourModel(((-40, 0), (-25, 0.8), (-14, 1), (9, 1), (15, 0.75), (18, 0)), _SATURATED, _NOT_DARK, 0.50),
     "orange": ColourModel(((13, 0), (19, 1), (30, 1), (38, 0)), _SATURATED, _NOT_DARK, 0.58),
     "yellow": ColourModel(((32, 0), (42, 1), (62, 1), (72, 0)), _SATURATED, _NOT_DARK, 0.45),
     "green": ColourModel(((75, 0), (95, 1), (165, 1), (178, 0)), _SATURATED, _NOT_BLACK, 0.33),

@@ -55,7 +55,7 @@ class DetectSettings(Record):
     colour: str = "red"
     learned: LearnedColour | None = None
     block_side_mm: float = Field(default=30.0, ge=BLOCK_SIDE_RANGE_MM[0], le=BLOCK_SIDE_RANGE_MM[1])
-    block_side_tolerance: float = Field(default=0.25, gt=0, le=1)
+    block_side_tolerance: float = Field(default=0.15, gt=0, le=1)
     box_outer_mm: tuple[float, float] = (120.0, 120.0)
     box_wall_height_mm: float = Field(default=43.0, gt=0)
     box_wall_mm: float = Field(default=3.0, gt=0)

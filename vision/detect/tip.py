@@ -1,13 +1,12 @@
 """Finds the gripper's tip: the middle between the two fingertips, at the height that the caller knows it to have.
 
-Either by a printed marker on the gripper, or by the two finger pads: a pair of narrow, parallel patches of the pads'
-colour, as far apart as jaws can be. It doesn't know the arm. Where the tip should about be is a hint that picks between
-candidates and between a pad's two ends; the figure returned is measured in the picture.
+Either by a printed marker on the gripper, or by the two finger pads: a pair of patches of the pads' colour, as far
+apart as jaws can be, each of which may be seen edge-on or show its face. It doesn't know the arm. Where the tip should
+about be and which way the tool points are hints that pick between patches and say which end is the tip; the figure
+returned is measured in the picture.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +22,11 @@ from vision.markers import find_markers
 
 FloatArray = NDArray[np.float64]
 
-PAD_LENGTH_MM = (8.0, 45.0)
-PAD_WIDTH_MM = (1.5, 16.0)
-JAWS_MM = (2.0, 75.0)  # between the pads' middles
-MAX_ANGLE_DEG = 18.0  # between the pads
-MAX_SHIFT_MM = 12.0  # of one pad along the other
+PAD_AREA_MM2 = (15.0, 900.0)
+JAWS_MM = (8.0, 75.0)  # between the pads' ends
+MAX_SHIFT_MM = 10.0  # of one pad's end along the other's
 SEARCH_MM = 45.0  # round the hint
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pad:
-    """A patch that may be a finger pad: its axis (unit, px), and its two ends (2, 2) px."""
-
-    blob: Blob
-    axis: FloatArray
-    ends_px: FloatArray
-
-    @property
-    def middle_px(self) -> FloatArray:
-        return np.asarray(self.ends_px.mean(axis=0), dtype=np.float64)
+END_PX = 1.5  # outline points this near the foremost one make up a pad's end
 
 
 def find_tip(
@@ -51,6 +36,7 @@ def find_tip(
     *,
     height_y_m: float | None = None,
     near_xz_m: TablePoint | None = None,
+    heading_deg: float | None = None,
 ) -> Found[TipDetection]:
     """The gripper's tip in one picture.
 
@@ -59,6 +45,7 @@ def find_tip(
         view: the calibrated camera, or None for pixels only (then only by marker).
         height_y_m: the tip's height over the table; without it no place on the table is given.
         near_xz_m: where the tip should about be, within 45 mm. Without it only a marker is looked for.
+        heading_deg: which way the tool points on the table, from +x toward +z; the pads need it.
     Raises:
         WrongPictureSize: picture and view don't belong together.
         UnknownColour, UnknownDictionary: settings that name what isn't known.
@@ -66,11 +53,10 @@ def find_tip(
     check_fits(image_bgr, view)
     if settings.tip_marker_id is not None:
         return _by_marker(image_bgr, view, settings, height_y_m, near_xz_m)
-    if view is None or near_xz_m is None or height_y_m is None:
-        return _nothing(
-            (0.0, 0.0), "finger pads can be told only with a calibration, a height and a place to look near"
-        )
-    return _by_pads(image_bgr, view, settings, height_y_m, near_xz_m)
+    if view is None or near_xz_m is None or height_y_m is None or heading_deg is None:
+        why = "finger pads can be told only with a calibration, a height, a place to look near and the tool's heading"
+        return _nothing((0.0, 0.0), why)
+    return _by_pads(image_bgr, view, settings, height_y_m, near_xz_m, heading_deg)
 
 
 def _by_marker(
@@ -86,72 +72,56 @@ def _by_marker(
 
 
 def _by_pads(
-    image_bgr: Picture, view: View, settings: DetectSettings, height_y_m: float, near: TablePoint
+    image_bgr: Picture, view: View, settings: DetectSettings, height_y_m: float, near: TablePoint, heading_deg: float
 ) -> Found[TipDetection]:
     expected = view.table_to_pixel(near, height_y_m)
     mm_per_px = view.mm_per_px(near, height_y_m)
     if not np.isfinite(expected).all() or not view.sees(expected):
         return _nothing((0.0, 0.0), "the place where the tip should be is outside the picture")
+    heading = np.deg2rad(heading_deg)
+    ahead = view.table_to_pixel(np.asarray(near) + 0.01 * np.array([np.cos(heading), np.sin(heading)]), height_y_m)
+    forward = (ahead - expected) / np.linalg.norm(ahead - expected)
     reach_px = int(1.6 * SEARCH_MM / mm_per_px)
     low = np.maximum(np.round(expected).astype(int) - reach_px, 0)
     high = np.minimum(np.round(expected).astype(int) + reach_px, view.size_px)
     window = np.ascontiguousarray(image_bgr[low[1] : high[1], low[0] : high[0]])
     blobs = find_blobs(window, colour_model(settings.tip_colour))
-    pads = [pad for pad in (_as_pad(blob, low.astype(np.float64), mm_per_px) for blob in blobs) if pad is not None]
-    best: tuple[float, FloatArray] | None = None
-    for i, one in enumerate(pads):
-        for other in pads[i + 1 :]:
-            pair = _as_pair(one, other, expected, mm_per_px)
-            if pair is not None and (best is None or pair[0] > best[0]):
-                best = pair
+    ends = [
+        _end_px(blob, forward) + low
+        for blob in blobs
+        if PAD_AREA_MM2[0] <= blob.area_px * mm_per_px**2 <= PAD_AREA_MM2[1]
+    ]
+    pairs = [_pair(one, other, forward, expected, mm_per_px) for i, one in enumerate(ends) for other in ends[i + 1 :]]
     place = (float(expected[0]), float(expected[1]))
+    best = max((pair for pair in pairs if pair is not None), key=lambda pair: pair[0], default=None)
     if best is None:
         return _nothing(place, f"no pair of finger pads among {len(blobs)} {settings.tip_colour} patches near there")
     score, middle = best
+    centre = (float(middle[0]), float(middle[1]))
     if score < settings.score_limit:
-        return _nothing((float(middle[0]), float(middle[1])), f"score {score:.2f} below {settings.score_limit:.2f}")
-    tip = _tip((float(middle[0]), float(middle[1])), score, "fingers", view, height_y_m)
+        return _nothing(centre, f"score {score:.2f} below {settings.score_limit:.2f}")
+    tip = _tip(centre, score, "fingers", view, height_y_m)
     return Found(best=tip, accepted=(tip,), dropped=())
 
 
-def _as_pad(blob: Blob, corner: FloatArray, mm_per_px: float) -> _Pad | None:
-    _, (long_px, short_px), angle_deg = blob.rectangle
-    length_mm, width_mm = long_px * mm_per_px, short_px * mm_per_px
-    if not (PAD_LENGTH_MM[0] <= length_mm <= PAD_LENGTH_MM[1] and PAD_WIDTH_MM[0] <= width_mm <= PAD_WIDTH_MM[1]):
-        return None
-    if blob.solidity < 0.7 or long_px < 1.25 * short_px:
-        return None
-    axis = np.array([np.cos(np.deg2rad(angle_deg)), np.sin(np.deg2rad(angle_deg))])
-    middle = np.array(blob.centre_px)
-    along = (blob.outline_px - middle) @ axis
-    ends = np.stack([middle + axis * np.percentile(along, q) for q in (2, 98)])
-    return _Pad(blob, axis, ends + corner)
+def _end_px(blob: Blob, forward: FloatArray) -> FloatArray:
+    """The foremost end of a patch: the mean of its outline where it reaches farthest along the tool."""
+    along = blob.outline_px @ forward
+    return np.asarray(blob.outline_px[along >= along.max() - END_PX].mean(axis=0), dtype=np.float64)
 
 
-def _as_pair(one: _Pad, other: _Pad, expected: FloatArray, mm_per_px: float) -> tuple[float, FloatArray] | None:
-    """How well two patches make a pair of pads, and the middle between those ends that are nearer the hint."""
-    turn_deg = float(np.rad2deg(np.arccos(np.clip(abs(one.axis @ other.axis), 0, 1))))
-    if turn_deg > MAX_ANGLE_DEG:
+def _pair(
+    one: FloatArray, other: FloatArray, forward: FloatArray, expected: FloatArray, mm_per_px: float
+) -> tuple[float, FloatArray] | None:
+    """How well two ends make a pair of fingertips, and the middle between them; None where they can't be one."""
+    between = other - one
+    shift_mm = abs(float(between @ forward)) * mm_per_px
+    gap_mm = float(np.linalg.norm(between - (between @ forward) * forward)) * mm_per_px
+    middle = (one + other) / 2
+    off_mm = float(np.linalg.norm(middle - expected)) * mm_per_px
+    if shift_mm > MAX_SHIFT_MM or not JAWS_MM[0] <= gap_mm <= JAWS_MM[1] or off_mm > SEARCH_MM:
         return None
-    axis = one.axis + np.sign(one.axis @ other.axis) * other.axis
-    axis /= np.linalg.norm(axis)
-    between = other.middle_px - one.middle_px
-    shift_mm = abs(float(between @ axis)) * mm_per_px
-    gap_mm = float(np.hypot(*(between - (between @ axis) * axis))) * mm_per_px
-    if shift_mm > MAX_SHIFT_MM or not JAWS_MM[0] <= gap_mm <= JAWS_MM[1]:
-        return None
-    ends_one = one.ends_px[np.argsort(one.ends_px @ axis)]
-    ends_other = other.ends_px[np.argsort(other.ends_px @ axis)]
-    middles = (ends_one + ends_other) / 2
-    off_mm = np.hypot(*(middles - expected).T) * mm_per_px
-    nearer = int(np.argmin(off_mm))
-    if off_mm[nearer] > SEARCH_MM:
-        return None
-    lengths = [float(np.hypot(*(pad.ends_px[1] - pad.ends_px[0]))) for pad in (one, other)]
-    alike = min(lengths) / max(lengths)
-    score = (1 - turn_deg / (2 * MAX_ANGLE_DEG)) * (1 - shift_mm / (2 * MAX_SHIFT_MM)) * alike**0.5
-    score *= 1 - off_mm[nearer] / (3 * SEARCH_MM)
-    return float(score), middles[nearer]
+    return (1 - shift_mm / (2 * MAX_SHIFT_MM)) * (1 - off_mm / (2 * SEARCH_MM)), middle
 
 
 def _tip(

@@ -107,8 +107,10 @@ def _judgment(log: RunLog, stage: JudgedStage, judgment: Judgment, figures: Figu
     if ruled:
         rows.append(("stood then", Text(f"{word or 'no verdict'} by {judge}", style=QUIET)))
     told = {"vlm_verdict": "the judge's word", "human_verdict": "a person's word", "dist_override": "distance override"}
-    said = [f"{name}: {figures.any(fields.take(key), key)}" for key, name in told.items()]
-    rows.append(("", Text(" · ".join(said), style=QUIET)))
+    values = {name: (key, fields.take(key)) for key, name in told.items()}
+    said = [f"{name}: {figures.any(value, key)}" for name, (key, value) in values.items() if value is not None]
+    if said:
+        rows.append(("", Text(" · ".join(said), style=QUIET)))
     for key in ("error", "image", "raw"):
         value = fields.take(key)
         if value is not None:

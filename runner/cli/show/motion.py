@@ -80,7 +80,7 @@ def _lookup(lookup: LookupRecord, move: MoveRecord | None, log: RunLog, figures:
     rows = [*_targets(lookup, fields, log, figures), *_rows(lookup, fields, figures)]
     rows += [("violation", Text(figures.any(violation, "violation"), style="red")) for violation in violations]
     source = fields.take("source_file")
-    joints = _lookup_joints(lookup, fields, move)
+    joints = _lookup_joints(lookup, fields, move, figures)
     rows += _posture(fields, figures)
     rows.append(("from", words(source, QUIET)))
     rest = sentence(fields.rest(), figures)
@@ -164,35 +164,47 @@ def _nearest(point: NearestPoint, lookup: LookupRecord, figures: Figures) -> str
     return sentence(inner.rest(), figures)
 
 
-def _lookup_joints(lookup: LookupRecord, fields: Fields, move: MoveRecord | None) -> list[JointLine]:
+def _lookup_joints(lookup: LookupRecord, fields: Fields, move: MoveRecord | None, figures: Figures) -> list[JointLine]:
     base, target, j0 = fields.take("base_angles"), fields.take("target_angles"), fields.take("j0")
     used, reference = fields.take("used_angles"), fields.take("ref_joints_used")
     refined = lookup.refined.joints if lookup.refined is not None else None
     commanded = move.target_angles if move is not None else target
     lines = []
+
+    def told(angles: Angles | None, *by: Angles | None) -> bool:
+        return angles is None or any(_same(angles, other, figures) for other in by)
+
     if reference is not None:
         lines.append(JointLine("reference", reference, QUIET))
     row_name = "row" if lookup.method == "fk_nearest" else "base pose"
-    if base is not None and base != commanded:
+    if not told(base, commanded):
         lines.append(JointLine(row_name, base, QUIET))
-    if used is not None and used not in (base, commanded):
+    if not told(used, base, commanded):
         lines.append(JointLine("used", used, QUIET))
-    if refined is not None and refined != commanded:
+    if not told(refined, commanded):
         lines.append(JointLine("refined", refined, QUIET))
-    if target is not None and target not in (base, commanded, refined):
+    if not told(target, base, commanded, refined):
         lines.append(JointLine("target", target, QUIET))
     remark = ""
-    if base is not None and base == commanded:
+    if base is not None and told(base, commanded):
         remark = "the row itself, not refined" if refined is None else "the row itself"
-    elif refined is not None and refined == commanded:
+    elif refined is not None and told(refined, commanded):
         remark = "as refined"
-    if j0 is not None and (commanded is None or j0 != commanded[0]):
-        remark += f" (j0 {j0})"
+    if j0 is not None and (commanded is None or not _same((j0,), commanded[:1], figures)):
+        remark += f" (j0 {figures.number(j0, 2)})"
     if commanded is not None:
         lines.append(JointLine("commanded", commanded, "", Text(remark, style=QUIET)))
     if move is not None:
         lines.append(JointLine("read back", move.post_actual))
     return lines
+
+
+def _same(angles: Angles, other: Angles | None, figures: Figures) -> bool:
+    """Whether two poses look the same: to the last digit with every digit, else as far as they are shown."""
+    if other is None or len(angles) != len(other):
+        return False
+    within_deg = 0.0 if figures.full else 0.001
+    return all(abs(one - two) <= within_deg for one, two in zip(angles, other, strict=True))
 
 
 def moves(log: RunLog, figures: Figures) -> Iterator[RenderableType]:

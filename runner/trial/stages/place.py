@@ -34,7 +34,7 @@ def approach_place(trial: Trial, seen: Seen) -> PlacePlan:
             plan = bench.planner.plan_place(target, bench.arm.obstacles, requested_xz_m=box_xz_m(seen))
         trial.keep_lookups(plan.lookups)
         bench.arm.check_residual("stage7_approach_place", plan.residual_mm)
-        trial.travel("stage7_approach_place", plan.path_deg[0], bench.config.arm.tol_pick_place_deg)
+        trial.travel("stage7_approach_place", plan.path_deg[0], bench.config.arm.tol_pick_place_deg, correct=True)
         trial.capture("place_pre")
         if check_grip(trial, "stage7_grip_check").holding is False:
             raise BlockLost("the gripper lost the block on the way to the box")

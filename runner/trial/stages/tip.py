@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from runner.kinematics.fk import tool_pose
+from runner.kinematics.frames import stance_of_rotation
 from runner.kinematics.gripper import gripper_of, tip_z_mm
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.trial.trial import Seen, Trial
@@ -34,8 +35,9 @@ def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMe
     assert view is not None
     T = tool_pose(bench.mover.readings.read_deg(), bench.arm.model)
     tip_cell, tcp_cell = bench.base.to_cell(np.stack((T[:3, 3] + _tip_past_tcp_m(T, bench.arm.model), T[:3, 3])))
+    heading = stance_of_rotation(T[:3, :3], bench.base).heading_deg
     near = (float(tip_cell[0]), float(tip_cell[2]))
-    found = find_tip(image_bgr, view, bench.detect, height_y_m=float(tip_cell[1]), near_xz_m=near)
+    found = find_tip(image_bgr, view, bench.detect, height_y_m=float(tip_cell[1]), near_xz_m=near, heading_deg=heading)
     tip = found.best
     if tip is None or tip.xz_m is None:
         why = found.dropped[0].reason if found.dropped else "the fingertips were not found"

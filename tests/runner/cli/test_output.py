@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from rich.text import Text
 
 from runner.cli.output import Output, claimed_stdout, write_object
 
@@ -46,3 +47,12 @@ def test_a_command_answers_once():
     out.answer({})
     with pytest.raises(AssertionError):
         out.answer({})
+
+
+def test_a_text_that_must_not_be_broken_is_one_line_whatever_the_width(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    command = "trialcell runs show run_0001_20260703_132310 --cell /a/long/path/to/a/cell"
+    Output(as_json=False).answer({}, Text(command, no_wrap=True), Text(command))
+    first, *broken = capsys.readouterr().out.splitlines()
+    assert first == command
+    assert len(broken) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judges.measured import MeasuredJudge
+from judges.protocol import Evidence
 from judges.scripted import ScriptedJudge
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm
@@ -21,6 +24,7 @@ from runner.twin.setup import Twin
 from runner.twin.world import Truth
 from runs.check import check_log
 from runs.schema.run import RunLog
+from runs.schema.verdict import Verdict
 from runs.store import RunStore
 
 QUICK = (
@@ -86,6 +90,7 @@ class Played:
     moved_afterwards_deg: float
     store: RunStore
     records: list[Any] = field(default_factory=list)
+    judge: Any = None
 
     @property
     def folder(self) -> Path:
@@ -117,66 +122,95 @@ class Played:
             assert told == (self.truth.block_held or (told and closed_on_it)), "what the log says of the block is wrong"
 
 
+def play_trial(
+    cell: Path,
+    seed: int = 8,
+    *,
+    overrides: Sequence[str] = (),
+    quick: bool = True,
+    answers: Mapping[str, Sequence[str]] | None = None,
+    judge: Any = None,
+    on: Callable[[Any, StopSwitch], None] = lambda record, switch: None,
+    trouble: Callable[[str], None] = lambda name: None,
+    arrange: Callable[[Twin], None] = lambda twin: None,
+    mute_gripper: bool = False,
+    into: list[Played] | None = None,
+    **request: Any,
+) -> Played:
+    """Play one trial.
+
+    Args:
+        answers: of a scripted judge; the cell's own judge where neither this nor `judge` is given.
+        on: told every record as it is written, with the stop switch.
+        trouble: called before the arm is read or sent and before each picture; may raise what a driver would.
+        arrange: puts things elsewhere on the twin's desk before the trial.
+        mute_gripper: the gripper never says where it is.
+        into: gets a trial that raises.
+        request: `block_xz_m`, `box_xz_m`, `dry_run`.
+    """
+    opened = open_cell(cell, [*(QUICK if quick else ()), *overrides])
+    switch, store, records = StopSwitch(), RunStore(opened.runs_dir), []
+    with build_rig(opened, Request(seed=seed, **request), switch=switch, progress=lambda _: None) as rig:
+        arrange(rig.twin)
+        arm = WatchedArm(rig.twin, trouble, mute=mute_gripper)
+        guard = GuardedArm(arm, rig.bench.base, rig.bench.arm.rules)
+        guard.obstacles = rig.bench.arm.obstacles
+        bench = replace(
+            rig.bench,
+            arm=guard,
+            mover=MoveControl(guard, rig.bench.clock, rig.bench.base, opened.config.arm),
+            camera=WatchedCamera(rig.twin, trouble),
+            judge=judge or (rig.bench.judge if answers is None else ScriptedJudge(answers)),
+        )
+
+        def observe(record: Any) -> None:
+            records.append(record)
+            on(record, switch)
+
+        def ended(log: RunLog) -> Played:
+            rig.twin.clock.sleep(1.0)
+            stood = rig.twin.arm.read_angles_deg()
+            rig.twin.clock.sleep(1.0)
+            moved = float(np.abs(rig.twin.arm.read_angles_deg() - stood).max())
+            return Played(log, rig.twin.truth(), rig.twin, arm.opened_at, moved, store, records, bench.judge)
+
+        try:
+            return ended(run_trial(bench, store, switch=switch, observer=observe))
+        except BaseException:
+            if into is not None:
+                into.append(ended(store.open("latest").log))
+            raise
+
+
 @pytest.fixture
 def play(cell_copy):
-    """Play one trial: `play(seed=8, overrides=[…], answers={"pick": ["no", "yes"]}, on=…, trouble=…)`.
+    """Plays a trial in a cell of the test's own: `play(answers={"pick": ["no", "yes"]}, on=…)`, see `play_trial`."""
 
-    `on(record, switch)` is told every record as it is written; `trouble(name)` is called before the arm is read or sent
-    and before each picture, and may raise what a driver would. A muted gripper never says where it is. A trial that
-    raises is put into `into`.
-    """
-
-    def playing(
-        seed: int = 8,
-        *,
-        overrides: Sequence[str] = (),
-        quick: bool = True,
-        answers: Mapping[str, Sequence[str]] | None = None,
-        judge: Any = None,
-        on: Callable[[Any, StopSwitch], None] | None = None,
-        trouble: Callable[[str], None] = lambda _: None,
-        arrange: Callable[[Twin], None] = lambda _: None,
-        mute_gripper: bool = False,
-        cell: Path = cell_copy,
-        into: list[Played] | None = None,
-        **request: Any,
-    ) -> Played:
-        opened = open_cell(cell, [*(QUICK if quick else ()), *overrides])
-        switch, store, records = StopSwitch(), RunStore(opened.runs_dir), []
-        with build_rig(opened, Request(seed=seed, **request), switch=switch, progress=lambda _: None) as rig:
-            arrange(rig.twin)
-            arm = WatchedArm(rig.twin, trouble, mute=mute_gripper)
-            guard = GuardedArm(arm, rig.bench.base, rig.bench.arm.rules)
-            guard.obstacles = rig.bench.arm.obstacles
-            bench = replace(
-                rig.bench,
-                arm=guard,
-                mover=MoveControl(guard, rig.bench.clock, rig.bench.base, opened.config.arm),
-                camera=WatchedCamera(rig.twin, trouble),
-                judge=judge or (rig.bench.judge if answers is None else ScriptedJudge(answers)),
-            )
-
-            def observe(record: Any) -> None:
-                records.append(record)
-                if on is not None:
-                    on(record, switch)
-
-            def ended(log: RunLog) -> Played:
-                rig.twin.clock.sleep(1.0)
-                stood = rig.twin.arm.read_angles_deg()
-                rig.twin.clock.sleep(1.0)
-                moved = float(np.abs(rig.twin.arm.read_angles_deg() - stood).max())
-                return Played(log, rig.twin.truth(), rig.twin, arm.opened_at, moved, store, records)
-
-            try:
-                log = run_trial(bench, store, switch=switch, observer=observe)
-            except BaseException:
-                if into is not None:
-                    into.append(ended(store.open("latest").log))
-                raise
-            return ended(log)
+    def playing(*args: Any, cell: Path = cell_copy, **how: Any) -> Played:
+        return play_trial(cell, *args, **how)
 
     return playing
+
+
+@pytest.fixture(scope="session")
+def good_trial(prepared_cell, tmp_path_factory) -> Played:
+    """One trial that completed with the measuring judge, for tests that only read."""
+    folder = tmp_path_factory.mktemp("good") / "cell"
+    shutil.copytree(prepared_cell, folder, ignore=shutil.ignore_patterns("cell.lock*"))
+    return play_trial(folder, judge=Witness())
+
+
+class Witness:
+    """The measuring judge, with what it was shown kept in `shown`."""
+
+    name = "measured"
+
+    def __init__(self) -> None:
+        self.shown: list[Evidence] = []
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        self.shown.append(evidence)
+        return MeasuredJudge().judge(evidence)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_contact_is_the_recipe_that_holds_a_block(model_and_arm):
     assert model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
     assert model.opt.impratio == 10
     assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    assert model.opt.timestep == 0.002
+    assert model.opt.timestep == Config().twin.timestep_s
     for side in "rl":
         pad = model.geom(f"pad_{side}")
         assert (pad.priority[0], pad.condim[0]) == (1, 4)
