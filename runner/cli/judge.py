@@ -10,7 +10,9 @@ import typer
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
-app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell judge ask --stage place --before before.jpg --after after.jpg")
+app = typer.Typer(
+    no_args_is_help=True, epilog="Example: trialcell judge ask --stage place --before before.jpg --after after.jpg"
+)
 
 
 @app.callback()

@@ -27,11 +27,10 @@ def with_a_second_block(picture, desk):
     return both
 
 
-@pytest.mark.parametrize("calibrated", [True, False])
-def test_a_block_in_the_box_is_a_yes_that_names_what_was_measured(desk, start_picture, evidence, grip, calibrated):
+def test_a_block_in_the_box_is_a_yes_that_names_what_was_measured(desk, start_picture, evidence, grip):
     after = desk.picture((-0.17, 0.21), BOX, above_m=0.004)
     assert desk.truth.block_in_box
-    verdict = JUDGE.judge(evidence("place", start_picture, after, grip=grip(False), calibrated=calibrated))
+    verdict = JUDGE.judge(evidence("place", start_picture, after, grip=grip(False)))
     assert verdict.verdict == "yes", verdict
     assert "mm inside the inner walls" in verdict.reason
     assert "gripper is empty" in verdict.reason
@@ -39,6 +38,13 @@ def test_a_block_in_the_box_is_a_yes_that_names_what_was_measured(desk, start_pi
     assert verdict.audit.measurements["blocks_seen"] == 1
     assert len(verdict.audit.image_hashes) == 2
     assert verdict.confidence > 0.8
+
+
+def test_without_a_calibration_it_measures_in_the_picture_and_is_never_wrong(desk, start_picture, evidence, grip):
+    inside = desk.picture((-0.17, 0.21), BOX, above_m=0.004)
+    assert word_of(evidence("place", start_picture, inside, grip=grip(False), calibrated=False)) in {"yes", "unsure"}
+    outside = desk.picture((0.20, 0.20), BOX)
+    assert word_of(evidence("place", start_picture, outside, grip=grip(False), calibrated=False)) in {"no", "unsure"}
 
 
 @pytest.mark.parametrize("beside_m", [0.045, 0.08, 0.20])

@@ -107,10 +107,15 @@ class Painter:
         ray = points_m - lamp
         on_table = lamp + ray * (-lamp[1] / ray[:, 1])[:, None]
         hull = cv2.convexHull(on_table[:, [0, 2]].astype(np.float32)).reshape(-1, 2)
-        mask = np.zeros(self.image.shape[:2], np.float32)
         corners = np.stack([hull[:, 0], np.zeros(len(hull)), hull[:, 1]], axis=1)
-        cv2.fillPoly(mask, [self.polygon(corners)], 1.0, shift=4)
-        self.image *= 1 - 0.45 * cv2.GaussianBlur(mask, (0, 0), 4)[..., None]
+        outline = self.polygon(corners)
+        (u0, v0), (u1, v1) = outline.min(axis=0) // 16 - 20, outline.max(axis=0) // 16 + 20
+        part = self.image[max(v0, 0) : max(v1, 0), max(u0, 0) : max(u1, 0)]
+        if not part.size:
+            return
+        mask = np.zeros(part.shape[:2], np.float32)
+        cv2.fillPoly(mask, [outline - 16 * np.array([max(u0, 0), max(v0, 0)])], 1.0, shift=4)
+        part *= 1 - 0.45 * cv2.GaussianBlur(mask, (0, 0), 4)[..., None]
 
     def finish(self) -> np.ndarray:
         desk, (w, h) = self.desk, self.view.size_px
@@ -125,7 +130,8 @@ class Painter:
             image = image + 200 * spot[..., None]
         if desk.motion_px > 1:
             image = cv2.blur(image, (desk.motion_px, 1))
-        image = cv2.GaussianBlur(image, (0, 0), desk.blur_px) + self.rng.normal(0, desk.noise, (h, w, 3))
+        noise = desk.noise * self.rng.standard_normal((h, w, 3), dtype=np.float32)
+        image = cv2.GaussianBlur(image.astype(np.float32), (0, 0), desk.blur_px) + noise
         return np.clip(np.round(image), 0, 255).astype(np.uint8)
 
 

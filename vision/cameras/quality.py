@@ -38,7 +38,7 @@ class Quality:
 def assess(image_bgr: Picture) -> Quality:
     """Sharpness, light and contrast of one picture (h, w, 3), and the first thing that is wrong with it.
 
-    Sharpness is the 99.5th percentile of the difference between pixels two apart, on a copy at most 640 px wide: a
+    Sharpness is the 99.9th percentile of the difference between pixels two apart, on a copy at most 640 px wide: a
     scene needs some edge for it, which a table with anything on it has.
     """
     width = image_bgr.shape[1]
@@ -50,7 +50,7 @@ def assess(image_bgr: Picture) -> Quality:
     smooth = cv2.GaussianBlur(grey, (3, 3), 0).astype(np.int16)
     across = np.abs(smooth[:, 2:] - smooth[:, :-2])
     down = np.abs(smooth[2:] - smooth[:-2])
-    sharpness = float(max(np.percentile(across, 99.5), np.percentile(down, 99.5)))
+    sharpness = float(max(np.percentile(across, 99.9), np.percentile(down, 99.9)))
     problem = None
     if mean_level < DARK_BELOW_LEVEL:
         problem = f"dark: mean level {mean_level:.0f} of 255 (at least {DARK_BELOW_LEVEL:.0f}); switch on the light"

@@ -22,6 +22,7 @@ from vision.detect.prism import PrismFit, fit_prism, folded_deg
 from vision.detect.protocol import BLOCK_SIDE_RANGE_MM, DetectSettings, Found, check_fits
 
 MIN_SIDE_PX = 14.0  # a smaller patch has no centre or angle worth the name
+MAX_SHARE = 0.30  # of the picture
 MAX_ASPECT = 2.8  # one face of a cube, seen from the side, is no longer than this
 MAX_BAR_ASPECT = 8.0  # straight bars may be this long, without a view
 MIN_SOLIDITY = 0.75
@@ -54,8 +55,11 @@ def find_block(image_bgr: Picture, view: View | None, settings: DetectSettings) 
     accepted: list[BlockDetection] = []
     dropped: list[Dropped] = []
     blobs = find_blobs(image_bgr, model)
+    picture_px = float(image_bgr.shape[0] * image_bgr.shape[1])
     for blob in blobs:
-        answer = _judge(blob, blobs, model.core, view, settings)
+        answer: BlockDetection | _Rejected = _Rejected("fills much of the picture")
+        if blob.area_px < MAX_SHARE * picture_px:
+            answer = _judge(blob, blobs, model.core, view, settings)
         if isinstance(answer, _Rejected):
             dropped.append(
                 Dropped(what="block", centre_px=blob.centre_px, area_px=round(blob.area_px, 1), reason=answer.reason)

@@ -30,7 +30,7 @@ COARSE_POINTS = 6  # on each edge
 FINE_POINTS = 14
 BINS = 8  # edge directions that are kept apart, over a full turn: a slope points to the brighter side
 NEAR_SHIFTS_M = np.arange(-3, 4) * 0.004
-NEAR_TURNS_RAD = np.deg2rad(np.arange(-2, 3) * 2.25)
+NEAR_TURNS_RAD = np.deg2rad(np.arange(-1, 2) * 3.0)
 NEAR_KEPT = 3
 SURE_SUPPORT = 0.8  # nothing but the box itself has its rim in so many places
 REACHES_PX = (4, 4, 3, 2, 2)  # how far along its normal each sample looks for its edge, step by step
@@ -116,8 +116,13 @@ def _bin_of(gu: NDArray[Any], gv: NDArray[Any]) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=8)
-def _templates(view: View, size: OpenBoxSize, shrink: int) -> tuple[FloatArray, NDArray[np.int32]]:
-    """All places and yaws (n, 3) with the rim wholly in the picture, and where their samples look in the distances."""
+def _templates(
+    view: View, size: OpenBoxSize, shrink: int
+) -> tuple[FloatArray, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """All places and yaws (n, 3) with the rim wholly in the picture, and where their samples look in the nearness.
+
+    The samples come in two halves, every other one in each.
+    """
     w, h = view.size_px
     border = np.concatenate([np.linspace([0, 0], [w, 0], 9), np.linspace([0, h], [w, h], 9)])
     ground = view.pixel_to_table_xz_m(border, size.height_m)
@@ -126,7 +131,7 @@ def _templates(view: View, size: OpenBoxSize, shrink: int) -> tuple[FloatArray, 
     points, _ = rim_samples(size, COARSE_POINTS)
     points = points[: 4 * COARSE_POINTS]
     if len(ground) < 2:
-        return np.zeros((0, 3)), np.zeros((0, len(points)), np.int32)
+        return np.zeros((0, 3)), (np.zeros((0, 1), np.int32), np.zeros((0, 1), np.int32))
     (x0, z0), (x1, z1) = ground.min(axis=0), ground.max(axis=0)
     yaws = np.arange(GRID_YAWS) * size.period_rad / GRID_YAWS
     grid = np.meshgrid(np.arange(x0, x1, GRID_M), np.arange(z0, z1, GRID_M), yaws, indexing="ij")
@@ -138,7 +143,8 @@ def _templates(view: View, size: OpenBoxSize, shrink: int) -> tuple[FloatArray, 
     small_w, small_h = w // shrink, h // shrink
     u = np.clip((px[..., 0] / shrink).astype(np.int32), 0, small_w - 1)
     v = np.clip((px[..., 1] / shrink).astype(np.int32), 0, small_h - 1)
-    return params, ((_bin_of(normal[..., 0], normal[..., 1]) * small_h + v) * small_w + u).astype(np.int32)
+    where = ((_bin_of(normal[..., 0], normal[..., 1]) * small_h + v) * small_w + u).astype(np.int32)
+    return params, (np.ascontiguousarray(where[:, ::2]), np.ascontiguousarray(where[:, 1::2]))
 
 
 def search(image_bgr: Picture, view: View, size: OpenBoxSize, *, keep: int = 4) -> list[FloatArray]:
@@ -151,7 +157,11 @@ def search(image_bgr: Picture, view: View, size: OpenBoxSize, *, keep: int = 4) 
     gu, gv = _slopes(grey)
     strength = np.hypot(gu, gv)
     floor = max(3.0, float(np.percentile(strength[::2, ::2], 88)))
-    costs = -_nearness(gu, gv, strength > floor).ravel()[where].sum(axis=1, dtype=np.int32)
+    near = _nearness(gu, gv, strength > floor).ravel()
+    rough = near[where[0]].sum(axis=1, dtype=np.int32)
+    likely = np.argpartition(-rough, min(len(rough) - 1, len(rough) // 5))[: len(rough) // 5 + 1]
+    costs = -near[where[1][likely]].sum(axis=1, dtype=np.int32) - rough[likely]
+    params = params[likely]
     found: list[FloatArray] = []
     most = min(keep * 60, len(costs))
     best = np.argpartition(costs, most - 1)[:most]

@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 MAX_POINTS = 72
 YAWS = 8
-MAX_STEPS = 12
+MIN_STEPS, MAX_STEPS = 4, 12  # the first ones reach far, for points well off
 STEPS = np.array([3e-4, 3e-4, 4e-3, 5e-3])  # metres, metres, radians, share of the size: for the derivatives
 _CORNERS = np.array([[i, j, k] for k in (0, 1) for i, j in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))])
 
@@ -111,7 +111,7 @@ def fit_prism(
         params = params.copy()
         params[:n_free] += delta
         params[3] = float(np.clip(params[3], 0.3, 3.0))
-        if np.abs(delta[:2]).max() < 2e-6 and abs(delta[2]) < 1e-5:
+        if step >= MIN_STEPS and np.abs(delta[:2]).max() < 1e-5 and abs(delta[2]) < 3e-4:
             break
     hull = silhouettes_px(view, params[None], size_m)[0]
     off = distance_px(points, hull)

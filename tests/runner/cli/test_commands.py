@@ -294,3 +294,24 @@ def test_stop_is_latched_and_cleared_by_a_person(trialcell, tmp_path):
     cleared = trialcell("stop", "--cell", cell, "--clear", "--by", "Maya", "--json")
     assert (cleared.object["latched"], cleared.object["was"]["by"]) == (False, "Maya")
     assert "no stop was latched" in trialcell("stop", "--cell", cell, "--clear").out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"schema_version": 1, "run_id": "run_0001', "is not a run log"),
+        ('{"schema_version": 99}', "has schema version 99, this program reads up to 1"),
+        ('{"schema_version": 1}', "is not a run log"),
+        ("", "is not a run log"),
+    ],
+    ids=["cut off", "newer", "keys missing", "empty"],
+)
+def test_a_log_that_cannot_be_read_is_one_sentence_and_is_left_as_it_is(trialcell, tmp_path, content, words):
+    log = tmp_path / "run.json"
+    log.write_text(content, encoding="utf-8")
+    for args in (("runs", "show", log), ("runs", "show", log, "--json")):
+        told = trialcell(*args)
+        assert told.code == 3
+        assert words in " ".join((told.err + told.out).split())
+        assert "Traceback" not in told.err
+    assert log.read_text(encoding="utf-8") == content

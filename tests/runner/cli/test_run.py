@@ -7,10 +7,12 @@ import pytest
 
 from runner.cell import open_cell
 from runner.config import Config
+from runner.twin.camera import TwinCamera
 from runner.twin.setup import build_twin
 from runs.check import check_log
 from runs.lock import CellLock
 from runs.store import RunStore
+from vision.errors import CameraUnavailable
 
 QUICK = [
     *("--set", "arm.speed_percent=80"),
@@ -26,7 +28,7 @@ def runs_of(cell) -> int:
 
 
 def test_json_is_exactly_one_object_with_what_a_program_needs(trialcell, cell_copy):
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8, "--json", *QUICK)
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13, "--json", *QUICK)
     assert told.code == 0, told.err
     answer = told.object
     assert answer["result"] == "completed"
@@ -41,7 +43,7 @@ def test_json_is_exactly_one_object_with_what_a_program_needs(trialcell, cell_co
 
 
 def test_people_see_one_line_a_stage_and_then_how_it_ended(trialcell, cell_copy):
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8, *QUICK)
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13, *QUICK)
     assert told.code == 0
     lines = told.out.splitlines()
     marked = [line for line in lines if line.startswith("✓ ")]
@@ -56,7 +58,7 @@ def test_people_see_one_line_a_stage_and_then_how_it_ended(trialcell, cell_copy)
 
 
 def test_a_dry_run_moves_nothing_and_is_done(trialcell, cell_copy):
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8, "--dry-run", "--json")
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13, "--dry-run", "--json")
     assert told.code == 0
     assert (told.object["result"], told.object["dry_run"]) == ("unjudged", True)
     assert told.object["verdicts"] == {"pick": None, "place": None}
@@ -174,7 +176,7 @@ def test_a_cells_file_that_is_no_toml_says_so(trialcell, cell_copy):
     ("args", "words"), [(["--block", "0.36,0.38"], "out of reach"), (["--box", "-0.34,0.37"], "out of reach")]
 )
 def test_what_is_out_of_reach_is_refused_with_the_way_to_mend_it(trialcell, cell_copy, args, words):
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8, *args, *QUICK, "--json")
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13, *args, *QUICK, "--json")
     assert told.code == 3
     assert told.object["result"] == "refused"
     assert words in told.object["reason"]
@@ -197,7 +199,7 @@ def test_a_cell_that_cannot_be_written_is_a_device_error_and_nothing_is_written_
 def test_runs_that_cannot_be_written_abort_before_anything_moves(trialcell, cell_copy):
     (cell_copy / "runs").rmdir()
     (cell_copy / "runs").write_text("in the way", encoding="utf-8")
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8)
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13)
     assert told.code == 4
     assert "can't write to" in told.err
     assert "home, gripper open" not in told.out
@@ -215,7 +217,7 @@ def test_a_second_process_on_the_same_cell_is_told_who_has_it(trialcell, cell_co
 
 def test_a_latched_stop_is_refused_with_the_command_that_clears_it(trialcell, cell_copy):
     trialcell("stop", "--cell", cell_copy, "--why", "a loose cable", "--by", "Maya")
-    told = trialcell("run", "--cell", cell_copy, "--seed", 8)
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13)
     assert told.code == 3
     assert "a loose cable (by Maya" in " ".join(told.out.split())
     assert "trialcell stop --clear" in " ".join(told.out.split())
@@ -252,3 +254,34 @@ def test_the_settings_of_a_run_are_not_kept_in_the_cell(trialcell, cell_copy):
     settings = RunStore(cell_copy / "runs").open("latest").log.provenance.settings
     assert (settings["twin"]["profile"], settings["arm"]["speed_percent"]) == ("field", 33)
     assert open_cell(cell_copy).config.twin.profile == "perfect"
+
+
+def test_a_camera_that_fails_is_a_device_error_with_a_whole_log(trialcell, cell_copy, monkeypatch):
+    taken = []
+    read = TwinCamera.read
+
+    def failing(camera):
+        taken.append(camera)
+        if len(taken) > 1:
+            raise CameraUnavailable("twin", "the cable is out")
+        return read(camera)
+
+    monkeypatch.setattr(TwinCamera, "read", failing)
+    told = trialcell("run", "--cell", cell_copy, "--seed", 13, "--json", *QUICK)
+    assert told.code == 4
+    assert (told.object["result"], told.object["stage"]) == ("crashed", "stage2")
+    assert "the cable is out" in told.object["reason"]
+    assert check_log(told.object["run_id"], RunStore(cell_copy / "runs")).valid
+
+
+def test_ctrl_c_while_the_cell_is_still_being_prepared_begins_no_run(trialcell, cell_copy, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("runner.rig.open_tables", interrupted)
+    told = trialcell("run", "--cell", cell_copy, "--json")
+    assert told.code == 130
+    assert told.object["error"]["type"] == "Interrupted"
+    assert runs_of(cell_copy) == 0
+    with CellLock(cell_copy):
+        pass

@@ -45,7 +45,7 @@ def test_the_lesson_is_what_the_camera_saw_and_the_arm_is_where_it_was_seen(good
 
 def test_three_equal_samples_shift_the_next_target_once_and_the_log_says_so(play, cell_copy, good_trial):
     plant(cell_copy, good_trial.log, (3.0, -2.0), times=3)
-    log = play(seed=8, answers=ANSWERS).log
+    log = play(answers=ANSWERS).log
     use = log.correction.last
     assert use.applied
     assert use.n == 3
@@ -64,12 +64,12 @@ def test_three_equal_samples_shift_the_next_target_once_and_the_log_says_so(play
 
 def test_two_samples_are_not_enough(play, cell_copy, good_trial):
     plant(cell_copy, good_trial.log, (3.0, -2.0), times=2)
-    use = play(seed=8, answers=ANSWERS).log.correction.last
+    use = play(answers=ANSWERS).log.correction.last
     assert (use.applied, use.n, use.target_after_mm) == (False, 2, use.target_before_mm)
 
 
 def test_corrections_that_are_switched_off_are_neither_applied_nor_learned(play):
-    log = play(seed=8, answers=ANSWERS, overrides=["trial.corrections=false", "trial.learn=false"]).log
+    log = play(answers=ANSWERS, overrides=["trial.corrections=false", "trial.learn=false"]).log
     assert log.correction.last is None
     assert log.correction.not_learned == "learning is switched off"
 
@@ -79,7 +79,7 @@ def test_a_table_that_cannot_be_read_crashes_no_trial_that_does_not_use_it(play,
         if getattr(record, "name", None) == "stage1":
             (cell_copy / "corrections.json").write_text("{", encoding="utf-8")
 
-    log = play(seed=8, answers=ANSWERS, overrides=["trial.corrections=false"], on=spoil).log
+    log = play(answers=ANSWERS, overrides=["trial.corrections=false"], on=spoil).log
     assert log.result == "completed"
     assert log.correction.learned == ()
     assert "corrections.json" in log.correction.not_learned

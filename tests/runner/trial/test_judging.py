@@ -45,7 +45,7 @@ def test_a_block_that_hangs_over_the_box_is_not_in_it(good_trial, holding):
 
 
 def test_a_yes_for_a_tip_that_was_far_from_the_block_is_flagged(play):
-    played = play(seed=8, answers={"pick": ["yes"], "place": ["yes"]}, overrides=["trial.dist_override_mm=0.01"])
+    played = play(answers={"pick": ["yes"], "place": ["yes"]}, overrides=["trial.dist_override_mm=0.01"])
     assert played.log.judgments["pick"].dist_override is True
     assert played.log.judgments["pick"].verdict == "yes", "the judge's own word stays"
     assert played.log.pick_attempts[0].dist_override is True
@@ -65,7 +65,7 @@ class OddJudge:
 
 
 def test_an_unreadable_reply_is_no_verdict_and_never_a_yes(play):
-    played = play(seed=8, judge=OddJudge())
+    played = play(judge=OddJudge())
     assert played.log.result == "unjudged"
     assert all(judgment.verdict is None for judgment in played.log.judgments.values())
     assert played.log.judgments["place"].error == "odd_reply"

@@ -12,7 +12,7 @@ def attempts_of(stages: tuple[StageRecord, ...], name: str) -> list[int | None]:
 
 
 def test_a_pick_judged_no_twice_is_tried_a_third_time_and_the_block_is_set_down_in_between(play):
-    played = play(seed=8, answers={"pick": ["no", "no", "yes"], "place": ["yes"]})
+    played = play(answers={"pick": ["no", "no", "yes"], "place": ["yes"]})
     log = played.log
     assert log.result == "completed", log.ending
     assert played.truth.block_in_box
@@ -35,7 +35,7 @@ def test_a_pick_judged_no_twice_is_tried_a_third_time_and_the_block_is_set_down_
 
 
 def test_a_pick_judged_no_three_times_has_failed_and_the_block_is_back_on_the_table(play):
-    played = play(seed=8, answers={"pick": ["no", "no", "no"]})
+    played = play(answers={"pick": ["no", "no", "no"]})
     assert played.log.result == "failed"
     assert played.log.ending.stage == "stage6"
     assert "3 attempts" in played.log.ending.reason
@@ -48,13 +48,13 @@ def test_a_pick_judged_no_three_times_has_failed_and_the_block_is_back_on_the_ta
 
 
 def test_how_often_a_pick_is_tried_is_a_setting(play):
-    played = play(seed=8, answers={"pick": ["no"]}, overrides=["trial.max_pick_attempts=1"])
+    played = play(answers={"pick": ["no"]}, overrides=["trial.max_pick_attempts=1"])
     assert played.log.result == "failed"
     assert len(played.log.pick_attempts) == 1
 
 
 def test_an_unsure_pick_goes_on_when_the_gripper_holds_and_teaches_nothing(play):
-    played = play(seed=8, answers={"pick": ["unsure"], "place": ["yes"]})
+    played = play(answers={"pick": ["unsure"], "place": ["yes"]})
     assert played.log.result == "completed"
     assert played.truth.block_in_box
     assert len(played.log.pick_attempts) == 1
@@ -64,7 +64,7 @@ def test_an_unsure_pick_goes_on_when_the_gripper_holds_and_teaches_nothing(play)
 
 
 def test_an_unsure_pick_is_tried_again_when_the_gripper_does_not_say_that_it_holds(play):
-    played = play(seed=8, answers={"pick": ["unsure", "unsure", "unsure"]}, mute_gripper=True)
+    played = play(answers={"pick": ["unsure", "unsure", "unsure"]}, mute_gripper=True)
     assert played.log.result == "unjudged"
     assert len(played.log.pick_attempts) == 3
     assert all(attempt.grip_holding is None for attempt in played.log.pick_attempts)
@@ -73,7 +73,7 @@ def test_an_unsure_pick_is_tried_again_when_the_gripper_does_not_say_that_it_hol
 
 
 def test_an_unsure_place_is_unjudged(play):
-    played = play(seed=8, answers={"pick": ["yes"], "place": ["unsure"]})
+    played = play(answers={"pick": ["yes"], "place": ["unsure"]})
     assert (played.log.result, played.log.ending.stage) == ("unjudged", "stage9b_judge_place")
     assert played.stages[-1] == ("stage10", "done")
     assert played.log.correction.learned == ()
@@ -81,7 +81,7 @@ def test_an_unsure_place_is_unjudged(play):
 
 
 def test_a_place_judged_no_has_failed(play):
-    played = play(seed=8, answers={"pick": ["yes"], "place": ["no"]})
+    played = play(answers={"pick": ["yes"], "place": ["no"]})
     assert (played.log.result, played.log.ending.stage) == ("failed", "stage9b_judge_place")
     played.check_at_rest()
 
@@ -96,7 +96,7 @@ class NoJudge:
 
 
 def test_a_judge_that_gives_no_verdict_leaves_the_trial_unjudged(play):
-    played = play(seed=8, judge=NoJudge())
+    played = play(judge=NoJudge())
     log = played.log
     assert log.result == "unjudged"
     assert [v.verdict for v in log.verdicts] == [None, None]
@@ -114,7 +114,7 @@ def test_a_block_that_is_lost_on_the_way_is_looked_for_and_picked_again(play):
             twins[0].arm.send_gripper_open()
             twins[0].clock.sleep(1.5)
 
-    played = play(seed=8, on=lose, arrange=twins.append)
+    played = play(on=lose, arrange=twins.append)
     log = played.log
     assert ("stage7_approach_place", "failed") in played.stages
     assert len(log.pick_attempts) == 2
@@ -131,7 +131,7 @@ def test_a_block_that_is_gone_after_a_missed_pick_makes_a_failure_not_an_invalid
         if getattr(record, "name", None) == "stage6_retreat":
             twins[0].world.put_block(Resting((0.0, -0.30), 0.0))
 
-    played = play(seed=8, answers={"pick": ["no"]}, on=take_away, arrange=twins.append)
+    played = play(answers={"pick": ["no"]}, on=take_away, arrange=twins.append)
     assert played.log.result == "failed"
     assert "not picked in 1 attempt" in played.log.ending.reason
     assert "no block was found" in played.log.ending.reason

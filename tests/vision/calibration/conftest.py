@@ -8,7 +8,9 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.calibration.board import BoardSpec, board_image
+from vision.calibration.board import BoardSpec, board_image, find_board, find_boards
+from vision.calibration.lens import calibrate_lens
+from vision.calibration.plane import plane_from_board
 
 SPEC = BoardSpec()
 PX_PER_M = 4000.0
@@ -86,3 +88,26 @@ def flat_pictures(overhead):
         along, up = (np.cos(yaw), 0.0, np.sin(yaw)), (-np.sin(yaw), 0.0, np.cos(yaw))
         pictures.append((f"flat {k}", draw_board(overhead, middle, along, up, seed=k)))
     return pictures
+
+
+@pytest.fixture(scope="session")
+def lens(tilted_pictures, spec, overhead):
+    """The lens fitted to the tilted boards."""
+    seen, without = find_boards(tilted_pictures, spec)
+    assert not without
+    return calibrate_lens(seen, overhead.size_px)
+
+
+@pytest.fixture(scope="session")
+def plane(lens, overhead, spec, show_board):
+    """The plane fitted to one board that lies flat."""
+    yaw = np.deg2rad(12.0)
+    along, up = (np.cos(yaw), 0.0, np.sin(yaw)), (-np.sin(yaw), 0.0, np.cos(yaw))
+    image = show_board(overhead, (0.03, 0.001, 0.22), along, up, seed=99)
+    return plane_from_board(lens, find_board(image, spec), spec, (0.03, 0.22), 12.0, thickness_m=0.001)
+
+
+@pytest.fixture(scope="session")
+def table_grid():
+    """Table points (35, 2) over the part of the table that counts."""
+    return np.stack(np.meshgrid(np.linspace(-0.3, 0.3, 7), np.linspace(0.02, 0.38, 5)), axis=-1).reshape(-1, 2)
