@@ -11,15 +11,36 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from runs.errors import Family, TrialcellError
 
 CELL_FILE = "cell.toml"
 Vec2 = tuple[float, float]
 Vec3 = tuple[float, float, float]
+BLOCK_SIDE_MAX_MM = 43.0
+JAWS_OPEN_MM = 44.6
+
+
+def _upwards(pair: Vec2) -> Vec2:
+    lo, hi = pair
+    if not lo < hi:
+        raise ValueError(f"it must run upwards, and {lo} is not below {hi}")
+    return pair
+
+
+def _between_the_jaws(side_mm: float) -> float:
+    if side_mm > BLOCK_SIDE_MAX_MM:
+        raise ValueError(f"a block may be at most {BLOCK_SIDE_MAX_MM:g} mm wide, for the jaws open {JAWS_OPEN_MM:g} mm")
+    return side_mm
+
+
+Range = Annotated[Vec2, AfterValidator(_upwards)]
+"""From, to: two numbers that run upwards."""
+SidePx = Annotated[int, Field(ge=16, le=16_384)]
+"""A side of a picture that a camera can deliver."""
 
 
 class ConfigError(TrialcellError):
@@ -82,7 +103,7 @@ class ArmSettings(Section):
     )
     speed_percent: int = Field(20, ge=1, le=100, description="speed of every move")
     limit_margin_deg: float = Field(1.0, ge=0, description="kept inside the arm file's limits")
-    j1_safe_max_deg: float = Field(88.0, description="highest j1 that is ever commanded")
+    j1_safe_max_deg: float = Field(88.0, ge=-75, le=120, description="highest j1 that is ever commanded")
     send_wait_s: float = Field(1.0, ge=0, description="wait after sending, before the first reading")
     tol_approach_deg: float = Field(2.0, gt=0, description="arrived, for stage3 and stage6_lift")
     tol_pick_place_deg: float = Field(3.0, gt=0, description="arrived, for stage4 and stage7 to stage10_lift_back")
@@ -92,7 +113,7 @@ class ArmSettings(Section):
     corrective_min_deg: float = Field(0.25, gt=0, description="a residual above this gets one corrective move")
     stall_s: float = Field(4.0, gt=0, description="no progress for this long is a stall")
     deadline_s: float = Field(25.0, gt=0, description="a move that takes longer is a fault")
-    max_step_deg: float = Field(180.0, gt=0, description="largest change of one joint in one move")
+    max_step_deg: float = Field(180.0, gt=0, le=360, description="largest change of one joint in one move")
     reading_margin_deg: float = Field(5.0, ge=0, description="a reading this far outside a limit is rejected")
 
 
@@ -112,7 +133,7 @@ class CameraSettings(Section):
 
     kind: Literal["auto", "twin", "folder", "opencv"] = Field("auto", description="auto: the twin's with the twin arm")
     source: str = Field("", description="folder or video path; camera name, device path or index")
-    size_px: tuple[int, int] = Field((1280, 720), description="width and height that the camera must deliver")
+    size_px: tuple[SidePx, SidePx] = Field((1280, 720), description="width and height that the camera must deliver")
     captures: int = Field(3, ge=1, le=15, description="captures per detection")
     settle_s: float = Field(1.0, ge=0, description="wait before pictures, so that neither arm nor table shakes")
     mast_xz_m: Vec2 = Field((0.0, 0.50), description="foot of the camera's mast, kept clear by every path")
@@ -123,41 +144,51 @@ class BlockSettings(Section):
     """The block."""
 
     colour: str = Field("red", description="red, orange, yellow, green, blue or purple, or learned with detect --learn")
-    side_mm: float = Field(30.0, ge=20, le=45, description="edge length")
+    side_mm: Annotated[float, AfterValidator(_between_the_jaws)] = Field(
+        30.0, ge=20, description=f"edge length, at most {BLOCK_SIDE_MAX_MM:g}: the jaws open {JAWS_OPEN_MM:g}"
+    )
 
 
 class BoxSettings(Section):
     """The open white box."""
 
-    outside_mm: Vec2 = Field((120.0, 120.0), description="outer width and depth")
     wall_height_mm: float = Field(43.0, gt=0, description="height of the rim over the table")
     wall_mm: float = Field(3.0, gt=0, description="thickness of walls and floor")
+    outside_mm: Vec2 = Field((120.0, 120.0), validate_default=True, description="outer width and depth")
     score_limit: float = Field(0.5, ge=0, le=1, description="a box that scores less is not believed")
     fallback: bool = Field(False, description="use fallback_xz_m when no box is believed (off: the trial is invalid)")
     fallback_xz_m: Vec2 = Field((-0.010, 0.108), description="where the box is then taken to be")
+
+    @field_validator("outside_mm")
+    @classmethod
+    def _room_between_walls(cls, outside_mm: Vec2, info: ValidationInfo) -> Vec2:
+        wall_mm = info.data.get("wall_mm")  # not there when it is wrong itself
+        if wall_mm is not None and min(outside_mm) <= 2 * wall_mm + 1:
+            raise ValueError(f"each side must be more than two walls of {wall_mm:g} mm and 1 mm between them")
+        return outside_mm
 
 
 class WorkspaceSettings(Section):
     """The part of the table where blocks and boxes count; what lies outside is clutter."""
 
-    x_m: Vec2 = Field((-0.40, 0.40), description="from, to")
-    z_m: Vec2 = Field((0.0, 0.44), description="from, to")
+    x_m: Range = Field((-0.40, 0.40), description="from, to")
+    z_m: Range = Field((0.0, 0.44), description="from, to")
 
 
 class TableSettings(Section):
     """Lookups in the reach table and the approach tables."""
 
-    pick_band_y_m: Vec2 = Field((0.010, 0.040), description="heights of rows for a pick: from, up to")
-    place_band_y_m: Vec2 = Field((0.070, 0.100), description="heights of rows for a place: from, up to")
-    place_floor_y_m: float = Field(0.070, description="no place pose below this")
+    pick_band_y_m: Range = Field((0.010, 0.040), description="heights of rows for a pick: from, up to")
+    place_band_y_m: Range = Field((0.070, 0.100), description="heights of rows for a place: from, up to")
+    place_floor_y_m: float = Field(0.070, ge=0, description="no place pose below this")
     dist_max_m: float = Field(0.030, gt=0, description="nearest row may be at most this far in the x-z plane")
     joint_tol_deg: float = Field(15.0, gt=0, description="place: every joint within this of the approach pose")
     arc_x_residual_m: float = Field(0.020, gt=0, description="arc approach: limit of the residual in x")
     grasp_y_m: float = Field(
-        0.026, gt=0, description="height of the tool point at the grasp; higher where tips need it"
+        0.022, gt=0, description="height of the tool point at the grasp; higher where tips need it"
     )
     release_y_m: float = Field(0.085, gt=0, description="height of the tool point at the release")
-    tip_clearance_m: float = Field(0.004, ge=0, description="kept between fingertips and table at the grasp")
+    tip_clearance_m: float = Field(0.006, ge=0, description="kept between fingertips and table at the grasp")
     lift_m: Vec2 = Field((0.030, 0.055), description="approach pose before the target, along the tool: place, pick")
     refine_mm: float = Field(1.0, gt=0, description="the commanded pose misses its target by at most this")
     tries: int = Field(24, ge=1, description="rows and postures tried before a target is refused")
@@ -166,10 +197,10 @@ class TableSettings(Section):
 class GuardSettings(Section):
     """Margins of the path check."""
 
-    table_mm: float = Field(1.0, description="least clearance of arm and gripper to the table")
-    box_mm: float = Field(3.0, description="least clearance to the box walls")
-    mast_mm: float = Field(10.0, description="least clearance to the camera's mast")
-    self_mm: float = Field(2.0, description="least clearance of the arm to itself")
+    table_mm: float = Field(1.0, ge=0, description="least clearance of arm and gripper to the table")
+    box_mm: float = Field(3.0, ge=0, description="least clearance to the box walls")
+    mast_mm: float = Field(10.0, ge=0, description="least clearance to the camera's mast")
+    self_mm: float = Field(2.0, ge=0, description="least clearance of the arm to itself")
     sweep_step_deg: float = Field(2.0, gt=0, description="largest joint step between two poses that are checked")
 
 
@@ -186,8 +217,7 @@ class TrialSettings(Section):
 class JudgeSettings(Section):
     """Who judges."""
 
-    kind: Literal["measured", "scripted"] = Field("measured", description="measured: OpenCV and the gripper's reading")
-    language: Literal["en", "ja"] = Field("en", description="language of reasons")
+    kind: Literal["measured"] = Field("measured", description="measured: OpenCV and the gripper's reading")
 
 
 class TwinSettings(Section):
@@ -205,11 +235,11 @@ class TwinSettings(Section):
     lens_k2: float = Field(0.04, description="second radial distortion")
     light_height_m: float = Field(1.2, gt=0.3, description="the lamp over the table")
     clutter: bool = Field(True, description="a mug, a roll of tape and a cable at the desk's edges")
-    timestep_s: float = Field(0.004, gt=0, le=0.005, description="physics step")
+    timestep_s: float = Field(0.004, ge=0.0005, le=0.005, description="physics step")
     block_x_min_m: float = Field(0.05, description="random starts: block at x from here")
-    block_r_m: Vec2 = Field((0.15, 0.30), description="random starts: distance of the block from the base axis")
+    block_r_m: Range = Field((0.15, 0.30), description="random starts: distance of the block from the base axis")
     box_x_max_m: float = Field(-0.05, description="random starts: box at x up to here")
-    box_r_m: Vec2 = Field((0.16, 0.33), description="random starts: distance of the box from the base axis")
+    box_r_m: Range = Field((0.16, 0.33), description="random starts: distance of the box from the base axis")
 
 
 class CalibrationSettings(Section):
@@ -240,14 +270,6 @@ class Config(Section):
     twin: TwinSettings = TwinSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
-    @model_validator(mode="after")
-    def _bands_run_upwards(self) -> Config:
-        for name in ("pick_band_y_m", "place_band_y_m"):
-            lo, hi = getattr(self.table, name)
-            if not lo < hi:
-                raise ValueError(f"table.{name}: {lo} is not below {hi}")
-        return self
-
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:
     """Settings from nested tables; what is not said has its default.
@@ -260,7 +282,7 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
         return Config.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        path = [str(p) for p in first["loc"]]
+        path = [p for p in first["loc"] if isinstance(p, str)]
         if first["type"] == "extra_forbidden":
             raise UnknownSetting(
                 ".".join(path), setting_names() if len(path) > 1 else Config.model_fields, where

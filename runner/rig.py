@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from judges.protocol import Judge
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
-from runner.calibrate.first_use import calibrate_twin
+from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
 from runner.cell import Cell
 from runner.config import Config
 from runner.geometry import obstacles_of
@@ -30,7 +30,7 @@ from runs.corrections.table import BelongsTo
 from runs.errors import Family, TrialcellError
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
-from vision.calibration.file import content_hash, load_lens, load_plane, view_of
+from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane, load_view
 from vision.calibration.view import View
 from vision.cameras.protocol import Camera
 from vision.detect.colour import colour_model
@@ -94,7 +94,7 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
     seed = config.twin.seed if request.seed is None else request.seed
     twin = build_twin(config, seed=seed, block_xz_m=request.block_xz_m, box_xz_m=request.box_xz_m)
     camera = _camera(config, twin)
-    view, view_note = _view(cell, camera)
+    view, view_note = _view(cell, camera, twin.camera)
     guard = GuardedArm(twin.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
     guard.obstacles = obstacles_of(config)
     clock = StoppableClock(twin.clock, switch)
@@ -108,6 +108,7 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
         camera=camera,
         view=view,
         view_note=view_note,
+        marks=load_plane(cell.calibration_dir).marks,
         detect=detect_settings(config),
         judge=judge_of(config),
         planner=tables.planner(config, arm_model, base),
@@ -143,7 +144,7 @@ def judge_of(config: Config) -> Judge:
     raise WrongRequest(f"there is no judge {config.judge.kind!r} to run with", next_step="set judge.kind = measured")
 
 
-def camera_of(kind: str, source: str) -> Camera:
+def camera_of(kind: str, source: str, size_px: tuple[int, int]) -> Camera:
     """A camera that is not the twin's."""
     if kind == "folder":
         from vision.cameras.folder import FolderCamera
@@ -151,7 +152,7 @@ def camera_of(kind: str, source: str) -> Camera:
         return FolderCamera(source)
     from vision.cameras.opencv import OpenCvCamera
 
-    return OpenCvCamera(int(source) if source.isdigit() else source)
+    return OpenCvCamera(int(source) if source.isdigit() else source, size_px=size_px)
 
 
 @contextmanager
@@ -164,7 +165,7 @@ def any_camera(config: Config) -> Iterator[Camera]:
         finally:
             twin.close()
         return
-    camera = camera_of(config.camera.kind, config.camera.source)
+    camera = camera_of(config.camera.kind, config.camera.source, config.camera.size_px)
     try:
         yield camera
     finally:
@@ -174,8 +175,7 @@ def any_camera(config: Config) -> Iterator[Camera]:
 def saved_view(cell: Cell) -> View | None:
     """The cell's calibrated view, None where it has none yet."""
     try:
-        lens = load_lens(cell.calibration_dir)
-        return view_of(lens, load_plane(cell.calibration_dir), where=cell.calibration_dir)
+        return load_view(cell.calibration_dir)
     except CalibrationMissing:
         return None
 
@@ -201,22 +201,30 @@ def _check(config: Config, request: Request) -> None:
 
 
 def _calibrate_once(cell: Cell, progress: Progress) -> None:
-    """The default cell calibrates itself on first use, from pictures of the board, as a person does on the bench."""
-    if saved_view(cell) is None:
+    """The default cell calibrates itself on first use, from pictures of the board, as a person does on the bench.
+
+    Raises:
+        CalibrationMissing: one half is there; it is somebody's work and is left alone.
+    """
+    if not any((cell.calibration_dir / name).exists() for name in (LENS_FILE, PLANE_FILE)):
         calibrate_twin(cell.config, cell.calibration_dir, progress)
+    load_view(cell.calibration_dir)
 
 
 def _camera(config: Config, twin: Twin) -> Camera:
     if config.camera.kind in ("auto", "twin"):
         return twin.camera
-    return camera_of(config.camera.kind, config.camera.source)
+    return camera_of(config.camera.kind, config.camera.source, config.camera.size_px)
 
 
-def _view(cell: Cell, camera: Camera) -> tuple[View | None, str | None]:
+def _view(cell: Cell, camera: Camera, twin_camera: Camera) -> tuple[View | None, str | None]:
     """The calibrated view, fitted to the camera's picture size where that differs, with a note that says so."""
     view = saved_view(cell)
-    if view is None or camera.size_px == view.size_px:
+    if view is None or camera is twin_camera:
         return view, None
+    if camera.size_px == view.size_px:
+        foreign = load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD)
+        return view, "the calibration is the twin's: positions on the table are only nominal" if foreign else None
     wide, high = camera.size_px
     zoom = wide / view.size_px[0]
     K = view.K * zoom

@@ -46,7 +46,7 @@ class MoveControl:
 
     def __init__(self, arm: GuardedArm, clock: Clock, base: BaseInCell, settings: ArmSettings) -> None:
         self._arm, self._clock, self._base, self._settings = arm, clock, base, settings
-        self.readings = Readings(arm, clock)
+        self.readings = Readings(arm, clock, margin_deg=settings.reading_margin_deg)
 
     def move(
         self,
@@ -90,6 +90,9 @@ class MoveControl:
             self._await_progress(label, goal, tolerance_deg, worst)
             rest = self._rest(label, started_s)
             residual = rest.read_deg - goal
+            if not np.abs(residual).max() <= tolerance_deg:
+                self._arm.stop()
+                raise MoveStalled(label, float(np.abs(residual).max()), tolerance_deg, settings.stall_s)
         commanded = goal - offset if corrective is None else corrective
         record = MoveRecord(
             label=label,

@@ -61,5 +61,16 @@ class Refused(TrialcellError):
         super().__init__(message, next_step=next_step)
 
 
+class JawsStuck(ArmError):
+    """The jaws were told to open and still hold."""
+
+    def __init__(self, reading: str) -> None:
+        self.reading = reading
+        super().__init__(
+            f"the jaws were told to open, twice over, and still hold: {reading}",
+            next_step="take the block out by hand and look at the gripper",
+        )
+
+
 class ArmNotReady(ArmError):
     """The arm can't be worked with as it is."""

@@ -124,7 +124,7 @@ class GuardedArm:
             Refused: the first rule that says no.
         """
         try:
-            self._check_numbers(path_deg, offset_deg, speed_percent)
+            self._check_numbers(path_deg, offset_deg, start_deg, speed_percent)
             self._check_limits(path_deg - offset_deg)
             self._check_steps(np.vstack((start_deg, path_deg)))
             self._check_floor(path_deg)
@@ -157,7 +157,16 @@ class GuardedArm:
         self._arm.stop()
 
     def send_gripper_value(self, value: int) -> None:
-        """See `Arm`."""
+        """See `Arm`.
+
+        Raises:
+            Refused: a value outside 0…100; nothing was sent.
+        """
+        if not 0 <= value <= 100:
+            raise Refused(
+                "gripper value", f"gripper value {value} is outside 0…100", value=float(value), limit=100.0,
+                next_step="set gripper.grip_value",
+            )  # fmt: skip
         self._arm.send_gripper_value(value)
 
     def send_gripper_open(self) -> None:
@@ -192,14 +201,22 @@ class GuardedArm:
             )
         )
 
-    def _check_numbers(self, path_deg: FloatArray, offset_deg: FloatArray, speed_percent: int) -> None:
+    def _check_numbers(
+        self, path_deg: FloatArray, offset_deg: FloatArray, start_deg: FloatArray, speed_percent: int
+    ) -> None:
         n = self.model.n_joints
-        if path_deg.ndim != 2 or path_deg.shape[1] != n or offset_deg.shape != (n,) or not len(path_deg):
+        if (
+            path_deg.ndim != 2
+            or path_deg.shape[1] != n
+            or offset_deg.shape != (n,)
+            or start_deg.shape != (n,)
+            or not len(path_deg)
+        ):
             raise Refused(
                 "joints", f"a path of shape {path_deg.shape} for an arm of {n} joints",
                 value=float(path_deg.shape[-1]), limit=float(n), next_step="give one angle a joint",
             )  # fmt: skip
-        if not (np.isfinite(path_deg).all() and np.isfinite(offset_deg).all()):
+        if not all(np.isfinite(angles).all() for angles in (path_deg, offset_deg, start_deg)):
             raise Refused(
                 "finite", "an angle is not a finite number", value=float("nan"), limit=0.0,
                 next_step="look for a detection or a setting that is not a number",
@@ -230,7 +247,7 @@ class GuardedArm:
     def _check_steps(self, poses_deg: FloatArray) -> None:
         steps = np.abs(np.diff(poses_deg, axis=0))
         worst = float(steps.max())
-        if worst > self.rules.max_step_deg:
+        if not worst <= self.rules.max_step_deg:
             joint = int(np.unravel_index(int(steps.argmax()), steps.shape)[1])
             raise Refused(
                 "largest joint step", f"j{joint} would turn by {worst:.1f}° in one step",
@@ -239,7 +256,7 @@ class GuardedArm:
 
     def _check_floor(self, path_deg: FloatArray) -> None:
         lowest = float(tool_points_cell_m(path_deg, self.model, self._base)[:, 1].min())
-        if lowest < self.rules.floor_y_m:
+        if not lowest >= self.rules.floor_y_m:
             raise Refused(
                 "height floor",
                 f"the tool point would go down to {lowest * 1000:.1f} mm (floor {self.rules.floor_y_m * 1000:.1f} mm)",

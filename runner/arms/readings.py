@@ -41,8 +41,11 @@ def checked_reading(answer: object, model: ArmModel, *, margin_deg: float = 5.0)
 class Readings:
     """Reads an arm's joints with patience, and counts what it had to reject."""
 
-    def __init__(self, arm: Arm, clock: Clock, *, tries: int = 8, pause_s: float = 0.4) -> None:
-        self._arm, self._clock, self._tries, self._pause_s = arm, clock, tries, pause_s
+    def __init__(
+        self, arm: Arm, clock: Clock, *, margin_deg: float = 5.0, tries: int = 8, pause_s: float = 0.4
+    ) -> None:
+        self._arm, self._clock, self._margin_deg = arm, clock, margin_deg
+        self._tries, self._pause_s = tries, pause_s
         self.rejected = 0
 
     def read_deg(self) -> FloatArray:
@@ -56,7 +59,7 @@ class Readings:
             if attempt:
                 self._clock.sleep(self._pause_s)
             try:
-                return self._arm.read_angles_deg()
+                return checked_reading(self._arm.read_angles_deg(), self._arm.model, margin_deg=self._margin_deg)
             except ReadingRejected as error:
                 self.rejected += 1
                 why = error.why

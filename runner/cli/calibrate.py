@@ -13,6 +13,8 @@ from runner.cli.output import Output
 if TYPE_CHECKING:
     from vision.cameras.protocol import Picture
 
+_NEXT = "next: the plane has to be measured with this lens: trialcell calibrate plane"
+
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell calibrate lens")
 
 Pictures = Annotated[
@@ -45,7 +47,7 @@ def lens(pictures: Pictures = None, cell: CellOption = DEFAULT_CELL, json: JsonO
                 shots, opened.config.calibration, opened.calibration_dir, source=f"{len(shots)} pictures in {pictures}"
             )
     answer = {**file.model_dump(mode="json"), "left_out": left_out, "file": str(opened.calibration_dir / "lens.json")}
-    out.answer(answer, *_told("lens", answer), *(f"left out: {why}" for why in left_out))
+    out.answer(answer, *_told("lens", answer), *(f"left out: {why}" for why in left_out), _NEXT)
     return 0
 
 

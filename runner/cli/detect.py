@@ -37,10 +37,15 @@ def detect(
     from vision.detect.block import find_block
     from vision.detect.box import find_box
     from vision.detect.colour import learn_colour
+    from vision.errors import CalibrationUnreadable
 
     out = Output(as_json=json)
     opened = open_cell(cell) if (cell / CELL_FILE).exists() else Cell(cell, Config())
-    view = None if pixels else saved_view(opened)
+    try:
+        view = None if pixels else saved_view(opened)
+    except CalibrationUnreadable as error:
+        out.aside.print(f"pixels only: {error}", markup=False)
+        view = None
     settings = detect_settings(opened.config)
     if colour is not None:
         settings = settings.model_copy(update={"colour": colour})

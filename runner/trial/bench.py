@@ -15,6 +15,7 @@ from runs.corrections.file import CorrectionFile
 from runs.corrections.table import BelongsTo
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
+from vision.calibration.drift import Mark
 from vision.calibration.view import View
 from vision.cameras.protocol import Camera
 from vision.detect.protocol import DetectSettings
@@ -22,7 +23,7 @@ from vision.detect.protocol import DetectSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """Everything ready to work. `view` None: no calibration, pixels only."""
+    """Everything ready to work. `view` None: no calibration, pixels only; `marks`: where fixed markers were then."""
 
     config: Config
     arm: GuardedArm
@@ -32,6 +33,7 @@ class Bench:
     camera: Camera
     view: View | None
     view_note: str | None
+    marks: tuple[Mark, ...]
     detect: DetectSettings
     judge: Judge
     planner: Planner

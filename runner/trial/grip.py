@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import isfinite
 
+from runner.arms.errors import JawsStuck
 from runner.config import BlockSettings, GripperSettings
 from runner.kinematics.gripper import opening_from_value_mm
 from runner.kinematics.model import GripperData
@@ -36,6 +37,24 @@ def judge_reading(
     elif abs(opening - block.side_mm) <= settings.held_width_tolerance_mm:
         holding, reason = True, f"the jaws hold something {opening:.1f} mm wide {block_is}"
     return GripReading(value=value, opening_mm=opening, holding=holding, reason=reason)
+
+
+def let_go(trial: Trial, stage: str, *, times: int = 1, pre_wait_s: float | None = None) -> None:
+    """Open the jaws and make sure of it: a gripper that still reads as holding is told once more.
+
+    From now on the guard reckons with open, empty jaws. A gripper that gives no reading is taken to have opened.
+
+    Raises:
+        JawsStuck: told twice over, and still holding; the guard goes on reckoning with the block.
+    """
+    for _ in range(2):
+        trial.open_gripper(stage, times=times, pre_wait_s=pre_wait_s)
+        reading = check_grip(trial, f"{stage}_check")
+        if reading.holding is not True:
+            trial.may_hold = False
+            trial.bench.arm.obstacles = trial.bench.arm.obstacles.released()
+            return
+    raise JawsStuck(reading.reason)
 
 
 def check_grip(trial: Trial, stage: str, *, on_table: bool = False) -> GripReading:

@@ -1,6 +1,7 @@
-"""One look at the table: several pictures of the still scene, block and box as medians over them, written down.
+"""One look at the table: pictures of the still scene, block and box as medians over them, written down.
 
-Finds; decides nothing. Whether a look is good enough is said by `doubt`, with the reason.
+Finds; decides nothing. Whether a look is good enough is said by `doubt`, with the reason. Stored pictures may each show
+another scene, so of those a look takes one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Look:
 def look(trial: Trial, label: str) -> Look:
     """Look from where the arm stands, and write down what was seen."""
     bench = trial.bench
-    frames = trial.capture(label, captures=bench.config.camera.captures)
+    frames = trial.capture(label, captures=1 if bench.camera.replays else bench.config.camera.captures)
     images = [frame.image_bgr for frame in frames]
     blocks = repeated([find_block(image, bench.view, bench.detect) for image in images], bench.detect)
     boxes = repeated([find_box(image, bench.view, bench.detect) for image in images], bench.detect)

@@ -12,7 +12,7 @@ import numpy as np
 
 from runner.arms.errors import ArmError
 from runner.kinematics.model import FloatArray
-from runner.trial.grip import check_grip
+from runner.trial.grip import check_grip, let_go
 from runner.trial.trial import Trial
 from runs.errors import StorageUnwritable, TrialcellError
 
@@ -72,8 +72,7 @@ def set_down(trial: Trial, name: str) -> None:
         if arm.obstacles.held is not None:
             arm.obstacles = arm.obstacles.holding(arm.obstacles.held, may_rest=True)
         trial.move(f"{name}_set_down", path[1:], tolerance_deg, correct=True, take_off_deg=trial.residual_deg)
-    trial.open_gripper(f"{name}_open")
-    arm.obstacles = arm.obstacles.released()
+    let_go(trial, f"{name}_open")
     trial.move(f"{name}_back_up", path[-2::-1], tolerance_deg)
 
 

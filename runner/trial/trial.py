@@ -100,6 +100,7 @@ class Trial:
             Refused: the guard's no. ArmError: a fault. Stopped: asked for, before the move.
         """
         self.switch.check()
+        self._check_latch()
         if self.dry_run:
             self._would_move(label, path_deg, tolerance_deg)
             return np.zeros_like(path_deg[-1])
@@ -169,7 +170,6 @@ class Trial:
                 attempts=tuple(GripperTry(attempt=i + 1) for i in range(times)) if times > 1 else None,
             )
         )
-        self.may_hold = False
 
     def close_gripper(self, stage: str) -> None:
         """Close by value and wait. From now on something may be held."""

@@ -55,6 +55,14 @@ class TwinCamera:
         """(width, height)."""
         return self._view.size_px
 
+    @property
+    def replays(self) -> bool:
+        """It looks at what is there now."""
+        return False
+
+    def put_back(self) -> None:
+        """Nothing to do: the next picture is taken anew."""
+
     def read(self) -> Frame:
         """A picture of the scene as it is now."""
         frame = Frame(self._sensor.capture(self._now()), utc_now_iso(), self._seq, self.name)

@@ -27,11 +27,15 @@ class Mark(Record):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far each mark seen has moved, which are missing, and what that means: `problem` None is all well."""
+    """How far each mark seen has moved, which are missing, and what that means.
+
+    `problem` None is all well. `camera_moved`: most marks in sight moved, so nothing found on the table can be trusted.
+    """
 
     moved_px: dict[int, float]
     missing: tuple[int, ...]
     problem: str | None
+    camera_moved: bool
 
 
 def marks_in(
@@ -61,6 +65,7 @@ def check_drift(
     }
     missing = tuple(mark.id for mark in marks if mark.id not in now)
     far = [number for number, px in moved.items() if px > limit_px]
+    camera_moved = bool(far) and 2 * len(far) >= len(moved)
     problem = None
     if not marks:
         problem = (
@@ -68,11 +73,11 @@ def check_drift(
         )
     elif not moved:
         problem = f"none of the {len(marks)} marks is in sight; clear the view and look again"
-    elif far and 2 * len(far) >= len(moved):
+    elif camera_moved:
         problem = (
             f"{len(far)} of {len(moved)} marks moved by up to {max(moved.values()):.1f} px (allowed {limit_px:.1f}): "
-            "the camera or the table moved; calibrate the plane again: trialcell calibrate plane"
+            "the camera or the table moved since the plane was calibrated"
         )
     elif far:
         problem = f"mark {', '.join(map(str, far))} was moved by up to {max(moved.values()):.1f} px; put it back"
-    return Drift(moved_px=moved, missing=missing, problem=problem)
+    return Drift(moved_px=moved, missing=missing, problem=problem, camera_moved=camera_moved)

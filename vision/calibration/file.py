@@ -134,9 +134,16 @@ def content_hash(file: LensFile | PlaneFile) -> str:
 
 
 def save(file: LensFile | PlaneFile, folder: Path) -> Path:
-    """Write `lens.json` or `plane.json` into a calibration folder, whole or not at all; its path."""
+    """Write `lens.json` or `plane.json` into a calibration folder, whole or not at all; its path.
+
+    What was there is kept in the folder's `archive/`, under the time it was replaced.
+    """
     path = folder / (LENS_FILE if isinstance(file, LensFile) else PLANE_FILE)
     folder.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        kept = folder / "archive" / f"{path.stem}_{datetime.now(UTC):%Y%m%d_%H%M%S_%f}.json"
+        kept.parent.mkdir(exist_ok=True)
+        write_atomic(kept, path.read_bytes())
     content = {**file.model_dump(mode="json"), "content_hash": content_hash(file)}
     write_atomic(path, (json.dumps(content, indent=1) + "\n").encode())
     return path

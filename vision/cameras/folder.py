@@ -32,7 +32,8 @@ class FolderCamera:
         self._next = 0
         self._seq = 0
         self._last: tuple[Picture, str] | None = None
-        self._waiting: tuple[Picture, str] | None = None
+        self._waiting: list[tuple[Picture, str]] = []  # taken from the folder or put back; the next one first
+        self._given: tuple[Picture, str] | None = None
 
     @property
     def name(self) -> str:
@@ -51,9 +52,15 @@ class FolderCamera:
         Raises:
             CameraUnavailable, NotAPicture: as in `read`.
         """
-        if self._waiting is None:
-            self._waiting = self._following()
-        return int(self._waiting[0].shape[1]), int(self._waiting[0].shape[0])
+        if not self._waiting:
+            self._waiting.append(self._following())
+        high, wide = self._waiting[0][0].shape[:2]
+        return int(wide), int(high)
+
+    @property
+    def replays(self) -> bool:
+        """They were all stored before."""
+        return True
 
     def read(self) -> Frame:
         """The next picture.
@@ -62,11 +69,16 @@ class FolderCamera:
             CameraUnavailable: nothing there, or the end was reached and must not be passed.
             NotAPicture: a file that can't be decoded.
         """
-        image, source = self._waiting if self._waiting is not None else self._following()
-        self._waiting = None
+        image, source = self._given = self._waiting.pop(0) if self._waiting else self._following()
         frame = Frame(image_bgr=image.copy(), taken_at=utc_now_iso(), seq=self._seq, source=source)
         self._seq += 1
         return frame
+
+    def put_back(self) -> None:
+        """The next `read` gives the last picture again; without one nothing changes, nor when it was put back."""
+        if self._given is not None:
+            self._waiting.insert(0, self._given)
+            self._given = None
 
     def close(self) -> None:
         """Let go of the video file."""

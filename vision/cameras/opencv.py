@@ -109,6 +109,14 @@ class OpenCvCamera:
         assert self._size_px is not None
         return self._size_px
 
+    @property
+    def replays(self) -> bool:
+        """It looks at what is there now."""
+        return False
+
+    def put_back(self) -> None:
+        """Nothing to do: the next picture is taken anew."""
+
     def read(self) -> Frame:
         """A picture taken after the call: what lies in the buffer is thrown away first.
 

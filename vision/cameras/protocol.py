@@ -52,6 +52,10 @@ class Camera(Protocol):
     def size_px(self) -> tuple[int, int]:
         """(width, height) of its pictures."""
 
+    @property
+    def replays(self) -> bool:
+        """Its pictures were stored before: two in a row may show different scenes, so they are never fused."""
+
     def read(self) -> Frame:
         """A fresh picture.
 
@@ -60,6 +64,9 @@ class Camera(Protocol):
             FrameStale: only old pictures came.
             NotAPicture: what came can't be read.
         """
+
+    def put_back(self) -> None:
+        """The last picture was only glanced at: where pictures are replayed, the next `read` gives it again."""
 
     def close(self) -> None:
         """Let go of the device. Safe more than once."""

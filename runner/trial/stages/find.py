@@ -7,6 +7,7 @@ import numpy as np
 from judges.protocol import LabelledPicture
 from runner.geometry import obstacles_of
 from runner.kinematics.model import FloatArray
+from runner.trial.drift import moved_camera
 from runner.trial.errors import InvalidStart
 from runner.trial.gate import why_not
 from runner.trial.look import Look, look
@@ -19,10 +20,14 @@ def find_things(trial: Trial) -> Seen:
     """Look from home, then from j0 = ±swept where something is missing or near the arm; then the gate.
 
     Raises:
-        InvalidStart: block or box are not found, or the scene is none to start from.
+        InvalidStart: the camera has moved, block or box are not found, or the scene is none to start from.
     """
     with trial.stage("stage2", attempt=trial.attempt):
-        seen = _look_until_clear(trial, [look(trial, "detect")])
+        first = look(trial, "detect")
+        moved = moved_camera(trial, first.frames[0].image_bgr)
+        if moved is not None:
+            raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
+        seen = _look_until_clear(trial, [first])
         reason = why_not(seen, trial.bench.config)
         if reason is not None:
             raise InvalidStart(reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from judges.protocol import LabelledPicture
 from runner.geometry import HeldBlock
 from runner.table.plan import PickPlan
-from runner.trial.grip import check_grip
+from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask, attempt_record
 from runner.trial.rest import set_down
 from runner.trial.stages.find import look_again, swept_deg
@@ -84,8 +84,7 @@ def step_aside(trial: Trial) -> Seen:
     """
     bench = trial.bench
     with trial.stage("stage6_retreat", attempt=trial.attempt):
-        trial.open_gripper("stage6_open")
-        bench.arm.obstacles = bench.arm.obstacles.released()
+        let_go(trial, "stage6_open")
         aside = swept_deg(trial, bench.config.trial.swept_j0_deg)
         trial.travel("stage6_retreat", aside, bench.config.arm.tol_pick_place_deg)
         trial.attempt += 1

@@ -8,7 +8,7 @@ from judges.protocol import LabelledPicture
 from runner.kinematics.model import FloatArray
 from runner.table.plan import PlacePlan
 from runner.trial.errors import BlockLost
-from runner.trial.grip import check_grip
+from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask
 from runner.trial.sight import arm_discs_px, gap_px
 from runner.trial.stages.find import box_xz_m, swept_deg
@@ -54,9 +54,7 @@ def release(trial: Trial) -> None:
     """Stage 9: wait, let go as often as the settings say, wait, make sure that nothing is held."""
     settings = trial.bench.config.gripper
     with trial.stage("stage9", attempt=trial.attempt):
-        trial.open_gripper("stage9_release", times=settings.release_count, pre_wait_s=settings.pre_release_wait_s)
-        check_grip(trial, "stage9_grip_check")
-        trial.bench.arm.obstacles = trial.bench.arm.obstacles.released()
+        let_go(trial, "stage9_release", times=settings.release_count, pre_wait_s=settings.pre_release_wait_s)
 
 
 def judge_place(trial: Trial, seen: Seen, plan: PlacePlan) -> Verdict:

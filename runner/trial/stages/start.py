@@ -26,7 +26,10 @@ def start(trial: Trial) -> None:
                 raise InvalidStart(
                     "the gripper already holds something", next_step="take it out and put it on the table"
                 )
-        problem = assess(bench.camera.read().image_bgr).problem
+        quality = assess(bench.camera.read().image_bgr)
+        bench.camera.put_back()
+        problem = quality.problem
+        trial.book.note(f"preflight picture: sharpness {quality.sharpness:.0f}, mean level {quality.mean_level:.0f}")
         if problem is not None:
             raise InvalidStart(f"the camera's picture is of no use: {problem}", next_step="trialcell doctor")
         home = np.asarray(bench.config.arm.home_deg, dtype=np.float64)
@@ -36,6 +39,9 @@ def start(trial: Trial) -> None:
 
 def _check_arm(trial: Trial) -> None:
     health = trial.bench.arm.health()
+    trial.book.note(
+        f"preflight arm: powered {health.powered}, error {health.error_code}, servos {health.servos_enabled}"
+    )
     if not health.powered:
         raise ArmNotReady("the arm has no power", next_step="switch it on, then: trialcell doctor")
     if health.error_code:

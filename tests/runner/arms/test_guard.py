@@ -144,3 +144,20 @@ def test_whatever_is_sent_is_inside_every_limit(angles):
         assert (sent <= ARM.max_deg - 1).all()
         assert sent[1] <= CONFIG.arm.j1_safe_max_deg
         assert np.array_equal(sent, angles)
+
+
+@pytest.mark.parametrize("start", [[float("nan")] * 6, [0.0] * 5, [float("inf")] * 6])
+def test_a_start_that_is_no_reading_is_refused_like_a_goal(start):
+    guard, inner, answers = guarded()
+    with pytest.raises(Refused):
+        guard.send_compensated("x", HOME[None], np.zeros(6), speed_percent=20, start_deg=np.array(start))
+    assert inner.sent == []
+    assert answers[-1].allowed is False
+
+
+@pytest.mark.parametrize("value", [-1, 101, 900])
+def test_a_gripper_value_outside_its_scale_is_refused(value):
+    guard, _, _ = guarded()
+    with pytest.raises(Refused) as refused:
+        guard.send_gripper_value(value)
+    assert refused.value.rule == "gripper value"

@@ -35,13 +35,15 @@ def test_a_reading_inside_the_limits_comes_back_as_it_is(shares):
 class Flaky:
     """An arm whose answers are bad a few times."""
 
-    def __init__(self, bad: int) -> None:
-        self.bad = bad
+    model = ARM
+
+    def __init__(self, bad: int, answer: object = -1) -> None:
+        self.bad, self.answer = bad, answer
 
     def read_angles_deg(self):
         if self.bad:
             self.bad -= 1
-            return checked_reading(-1, ARM)
+            return self.answer
         return np.zeros(6)
 
 
@@ -55,8 +57,9 @@ class NoClock:
         self.slept += seconds
 
 
-def test_bad_answers_are_counted_and_asked_again():
-    readings = Readings(Flaky(3), NoClock())
+@pytest.mark.parametrize("answer", [-1, None, [], np.full(6, 400.0), np.array([0, 0, 0, 0, 0, np.nan])])
+def test_bad_answers_of_any_driver_are_counted_and_asked_again(answer):
+    readings = Readings(Flaky(3, answer), NoClock())
     assert readings.read_deg().tolist() == [0.0] * 6
     assert readings.rejected == 3
 

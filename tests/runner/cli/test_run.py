@@ -118,6 +118,10 @@ def test_a_picture_of_a_real_desk_goes_into_a_log(trialcell, cell_copy, shared):
         (["--set", "arm.speed_percent=0"], 2, "greater than or equal to 1"),
         (["--set", "table.grasp_y_m=nan"], 2, "table.grasp_y_m"),
         (["--set", "speed"], 2, "section.key=value"),
+        (["--set", "box.outside_mm=[-1,0]"], 2, "box.outside_mm: each side must be more than two walls"),
+        (["--set", "guard.table_mm=-1000"], 2, "guard.table_mm: Input should be greater than or equal to 0"),
+        (["--set", "workspace.x_m=[0.4,-0.4]"], 2, "workspace.x_m: it must run upwards"),
+        (["--set", "twin.timestep_s=1e-7"], 2, "twin.timestep_s: Input should be greater than or equal to 0.0005"),
         (["--set", "block.colour=mauve"], 2, "no colour is called 'mauve'"),
         (["--block", "nan,0.2"], 2, "--block wants two numbers in metres"),
         (["--block", "0.2"], 2, "--block wants two numbers in metres"),
@@ -285,3 +289,15 @@ def test_ctrl_c_while_the_cell_is_still_being_prepared_begins_no_run(trialcell, 
     assert runs_of(cell_copy) == 0
     with CellLock(cell_copy):
         pass
+
+
+@pytest.mark.parametrize("missing", ["lens.json", "plane.json"])
+def test_half_a_calibration_is_left_alone_and_asked_for(trialcell, cell_copy, missing):
+    (other,) = {"lens.json", "plane.json"} - {missing}
+    (cell_copy / "calibration" / missing).unlink()
+    before = (cell_copy / "calibration" / other).read_bytes()
+    told = trialcell("run", "--cell", cell_copy)
+    assert told.code in (2, 3)
+    assert f"trialcell calibrate {missing.removesuffix('.json')}" in told.err
+    assert (cell_copy / "calibration" / other).read_bytes() == before
+    assert not list((cell_copy / "runs").glob("run_*"))

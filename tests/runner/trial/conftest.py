@@ -45,8 +45,8 @@ SET_DOWN_MM = 1.0
 class WatchedArm:
     """The twin's arm, with the truth kept at every opening of the jaws. `trouble` is called before each reading."""
 
-    def __init__(self, twin: Twin, trouble: Callable[[str], None], *, mute: bool) -> None:
-        self._inner, self._twin, self._trouble, self._mute = twin.arm, twin, trouble, mute
+    def __init__(self, twin: Twin, trouble: Callable[[str], None], *, mute: bool, jams: Callable[[int], bool]) -> None:
+        self._inner, self._twin, self._trouble, self._mute, self._jams = twin.arm, twin, trouble, mute, jams
         self.opened_at: list[Truth] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -66,7 +66,8 @@ class WatchedArm:
 
     def send_gripper_open(self) -> None:
         self.opened_at.append(self._twin.truth())
-        self._inner.send_gripper_open()
+        if not self._jams(len(self.opened_at)):
+            self._inner.send_gripper_open()
 
 
 class WatchedCamera:
@@ -139,6 +140,7 @@ def play_trial(
     trouble: Callable[[str], None] = lambda name: None,
     arrange: Callable[[Twin], None] = lambda twin: None,
     mute_gripper: bool = False,
+    jams: Callable[[int], bool] = lambda opening: False,
     into: list[Played] | None = None,
     **request: Any,
 ) -> Played:
@@ -150,6 +152,7 @@ def play_trial(
         trouble: called before the arm is read or sent and before each picture; may raise what a driver would.
         arrange: puts things elsewhere on the twin's desk before the trial.
         mute_gripper: the gripper never says where it is.
+        jams: whether the jaws stay as they are at the n-th command to open, from 1.
         into: gets a trial that raises.
         request: `block_xz_m`, `box_xz_m`, `dry_run`.
     """
@@ -157,7 +160,7 @@ def play_trial(
     switch, store, records = StopSwitch(), RunStore(opened.runs_dir), []
     with build_rig(opened, Request(seed=seed, **request), switch=switch, progress=lambda _: None) as rig:
         arrange(rig.twin)
-        arm = WatchedArm(rig.twin, trouble, mute=mute_gripper)
+        arm = WatchedArm(rig.twin, trouble, mute=mute_gripper, jams=jams)
         guard = GuardedArm(arm, rig.bench.base, rig.bench.arm.rules)
         guard.obstacles = rig.bench.arm.obstacles
         bench = replace(

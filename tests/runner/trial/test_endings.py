@@ -216,3 +216,19 @@ def test_a_stop_latched_under_way_stops_the_trial_where_it_is(play, cell_copy):
     assert log.ending.block_held is True
     assert played.drops_mm == []
     played.check_at_rest()
+
+
+def test_jaws_that_do_not_open_are_told_again_and_then_the_arm_says_that_it_still_holds(play):
+    played = play(jams=lambda opening: opening > 1)
+    log = played.log
+    assert (log.result, log.ending.stage, log.ending.family) == ("crashed", "stage9", "device")
+    assert "still hold" in log.ending.reason
+    assert log.ending.block_held is True
+    assert played.truth.block_on_table, "set down where it was taken, still between the jaws"
+    assert not any(move.label.startswith("stage9b") for move in log.moves), "it does not carry the block home"
+
+
+def test_jaws_that_open_at_the_second_telling_let_the_trial_go_on(play):
+    played = play(jams=lambda opening: opening in (2, 3))  # the first opens at the start; a release is sent twice
+    assert played.log.result == "completed"
+    assert played.truth.block_in_box

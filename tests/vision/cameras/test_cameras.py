@@ -142,3 +142,15 @@ def test_a_frozen_camera_repeats_itself_to_the_bit(overhead, paint):
     assert frozen([one, one])
     assert not frozen([one, other])
     assert not frozen([one])
+
+
+def test_a_picture_that_was_only_glanced_at_is_given_again(folder):
+    camera = FolderCamera(folder)
+    camera.put_back()
+    assert level(camera.read()) == 120
+    assert camera.size_px == (64, 48)
+    camera.put_back()
+    camera.put_back()
+    assert [level(camera.read()) for _ in range(3)] == [120, 60, 180]
+    assert camera.replays
+    assert not OpenCvCamera(99).replays
