@@ -32,7 +32,7 @@ def test_a_clear_way_is_the_goal_alone(planner: Planner, config: Config, low: np
 def test_a_box_in_the_way_is_gone_over(
     planner: Planner, config: Config, arm: ArmModel, base: BaseInCell, low: np.ndarray
 ) -> None:
-    tall = Obstacles(box=BoxOnTable((0.0, 0.22), 0.0, (60.0, 100.0), 62.0, 3.0))
+    tall = Obstacles(box=BoxOnTable((0.0, 0.22), 0.0, (80.0, 120.0), 70.0, 3.0))
     start, goal = low, mirrored(low)
     straight = swept(np.stack((start, goal)), arm, base, tall, step_deg=2.0)
     assert first_broken(straight, config.guard) is not None
