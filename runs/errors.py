@@ -135,3 +135,36 @@ class CorrectionsUnreadable(RecordError):
             f"{path} is not a correction table: {why}",
             next_step="put a good copy in its place, or move it away to begin anew (the history remains)",
         )
+
+
+class CannotCorrect(TrialcellError):
+    """The data can't carry a success rate corrected for the judge's error, so there is none."""
+
+    family: ClassVar[Family] = "refused"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"the rate can't be corrected for the judge's error: {why}",
+            next_step="label more steps and measure the judge: trialcell judge calibrate",
+        )
+
+
+class AppendedUnreadable(RecordError):
+    """A line of a run's rulings or later verdicts can't be read. Nothing that a person said is left out in silence."""
+
+    def __init__(self, path: Path, line: int, why: str) -> None:
+        self.path, self.line, self.why = path, line, why
+        super().__init__(f"{path}, line {line}: {why}", next_step="mend that line; nothing else in the file is wrong")
+
+
+class NothingToRule(RecordError):
+    """A ruling on a step that the run never came to."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, run_id: str, stage: str, why: str) -> None:
+        self.run_id, self.stage = run_id, stage
+        super().__init__(
+            f"{run_id} has no {stage} to rule on: {why}", next_step=f"see it with: trialcell runs show {run_id}"
+        )

@@ -20,6 +20,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
+from runs.appended import with_appended
 from runs.errors import NotARunLog, RecordError, RunInProgress, RunNotFound, StorageUnwritable
 from runs.events import EVENTS_FILE, RUN_FILE, RunCreated, RunHeader, event_line, parse_line, utc_text
 from runs.files import storage, sync_folder, write_all, write_atomic
@@ -259,17 +260,17 @@ def _state_of(folder: Path) -> RunState:
 
 
 def open_folder(folder: Path) -> StoredRun:
-    """Read the run of a folder, wherever it is: `run.json`, else what the events say so far.
+    """Read the run of a folder, wherever it is: `run.json`, else what the events say so far; with later rulings.
 
     Raises:
-        NotARunLog, NewerThanUs
+        NotARunLog, NewerThanUs, AppendedUnreadable
     """
     entry = RunEntry(folder.resolve().name, folder, _state_of(folder))
     if entry.state == "complete":
-        return StoredRun(entry, load_log(folder / RUN_FILE))
+        return StoredRun(entry, with_appended(load_log(folder / RUN_FILE), folder))
     if not (folder / EVENTS_FILE).exists():
         raise NotARunLog(folder, f"it has neither {RUN_FILE} nor {EVENTS_FILE}")
-    return StoredRun(entry, read_events(folder / EVENTS_FILE).state.log())
+    return StoredRun(entry, with_appended(read_events(folder / EVENTS_FILE).state.log(), folder))
 
 
 def open_any(wanted: str, store: RunStore) -> StoredRun:
@@ -288,4 +289,6 @@ def open_any(wanted: str, store: RunStore) -> StoredRun:
     if path.is_dir() or path.name == EVENTS_FILE:
         return open_folder(path if path.is_dir() else path.parent)
     log = load_log(path)
+    if path.name == RUN_FILE:
+        log = with_appended(log, path.parent)
     return StoredRun(RunEntry(log.run_id, path.parent, "complete"), log)

@@ -18,6 +18,9 @@ app = typer.Typer()
 @app.command(epilog="Example: trialcell doctor   or   trialcell doctor --picture")
 def doctor(
     picture: Annotated[bool, typer.Option("--picture", help="Also take a picture and look at it.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Also ask the judge's server two small questions; may cost a little.")
+    ] = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
@@ -33,6 +36,7 @@ def doctor(
         ("approach", lambda: _approach(cell)),
         ("calibration", lambda: _calibration(cell)),
         *([("camera", lambda: _camera(cell))] if picture else []),
+        *([("judge", lambda: _judge(cell))] if judge else []),
     ]
     rows = [_checked(name, check) for name, check in checks]
     worst = max(int(str(row["exit_code"])) for row in rows)
@@ -162,6 +166,28 @@ def _camera(folder: Path) -> str:
     if quality.problem is not None:
         raise CannotRun(f"{camera.name}: {quality.problem}", next_step="look at light, lens and focus")
     return f"{camera.name} {width}×{height} px, sharp and neither dark nor bright"
+
+
+def _judge(folder: Path) -> str:
+    """What the judge's server does with two small questions."""
+    from judges.probe import CannotJudge, probe
+    from runner.cell import Cell, open_cell
+    from runner.config import Config
+    from runner.rig import backend_of, judging_by
+
+    config = (open_cell(folder) if _exists(folder) else Cell(folder, Config())).config
+    kind = config.judge.panel_model if config.judge.kind == "panel" else config.judge.kind
+    if kind not in ("claude", "compatible"):
+        return f"{kind}: asks no server"
+    backend = backend_of(judging_by(config, kind))
+    found = probe(backend, deadline_s=config.judge.deadline_s)
+    if not found.sees_in_order:
+        raise CannotJudge(backend.host, "pictures", f"it does not tell two pictures apart: {found.told}")
+    form = (
+        "holds replies to their form" if found.enforces_form else "does not hold replies to their form (checked here)"
+    )
+    model = found.model_returned or backend.model
+    return f"{backend.kind} at {backend.host}: {model} answers in {found.seconds:.1f} s, sees pictures in order, {form}"
 
 
 def _exists(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from runner.cli.output import Output
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runner.cell import Cell
     from runner.rig import Rig
     from runs.schema.run import RunLog
 
@@ -41,6 +42,8 @@ def run(
     With nothing plugged in it runs on the digital twin.
     Ctrl-C once: finish the motion, stop, park, write. Twice: stop now.
     """
+    from rich.console import Console
+
     from runner.cell import open_cell
     from runner.cli.live import LiveTrial
     from runner.rig import Request, build_rig
@@ -57,7 +60,10 @@ def run(
         dry_run=dry_run,
     )
     opened = open_cell(cell, _overrides(set_, profile, camera))
-    switch, view = StopSwitch(), LiveTrial(out.aside if json else out.console)
+    console = out.aside if json else out.console
+    if opened.config.judge.kind == "person":  # lines that live would be drawn over the questions
+        console = Console(file=console.file, force_terminal=False, highlight=False)
+    switch, view = StopSwitch(), LiveTrial(console)
     with CellLock(opened.folder):
         try:
             rig = build_rig(opened, request, switch=switch, progress=view.preparing)
@@ -66,6 +72,7 @@ def run(
         with rig, view, listening(switch, on_first=view.stopping):
             log = run_trial(rig.bench, RunStore(opened.runs_dir), switch=switch, observer=view.observe)
             answer = _answer(log, rig, opened.runs_dir / log.run_id)
+    answer["certified"] = _certified(opened, log)
     out.answer(answer, *_summary(log, answer, opened.folder))
     return _exit_code(log)
 
@@ -137,6 +144,7 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
     if answer["truth"] is not None and not log.dry_run:
         rows.append(("truth", f"the twin's block is {'' if answer['truth']['block_in_box'] else 'not '}in the box"))
     rows += [
+        ("judge", _trusted(answer["certified"])),
         ("held", _held(log)),
         ("learned", _learned(log)),
         ("time", f"{log.duration_s or 0:.0f} s of the arm's, {log.wall_s or 0:.1f} s of yours"),
@@ -153,6 +161,24 @@ def _row(name: str, text: str) -> Any:
     from rich.text import Text
 
     return Text(f"{name:9} {text}", no_wrap=name in ("log", "see it"))
+
+
+def _certified(opened: Cell, log: RunLog) -> dict[str, Any]:
+    """Whether the judges behind the verdicts were measured in this cell and found good enough."""
+    from dataclasses import asdict
+
+    from runner.cli.trust import trust_in_run
+
+    if log.dry_run:
+        return {}
+    found = trust_in_run(opened, log, opened.runs_dir / log.run_id)
+    return {stage: asdict(standing) for stage, standing in found.items()}
+
+
+def _trusted(certified: dict[str, Any]) -> str:
+    """One line: certified, or the first reason why not."""
+    why = [standing["why"] for standing in certified.values() if not standing["certified"]]
+    return f"uncertified: {why[0]}" if why else "certified" if certified else ""
 
 
 def _held(log: RunLog) -> str:

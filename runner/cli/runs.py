@@ -9,6 +9,7 @@ import typer
 
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
+from runner.cli.runs_review import queue, rates, rule
 
 app = typer.Typer(
     name="runs",
@@ -128,3 +129,8 @@ def schema(json: JsonOption = False) -> None:
 
     data = log_schema()
     Output(as_json=json).verbatim(data, jsonlib.dumps(data, indent=2, ensure_ascii=False))
+
+
+app.command(epilog="Example: trialcell runs queue --share 0.1")(queue)
+app.command(epilog='Example: trialcell runs rule latest --stage place --verdict no --why "it hangs on the rim"')(rule)
+app.command(epilog="Example: trialcell runs rates --stage place")(rates)

@@ -72,6 +72,12 @@ class Notebook:
         self._tell(capture)
         return capture
 
+    def sent_picture(self, label: str, jpeg: bytes, width_px: int, height_px: int, attempt: int) -> str:
+        """Keep a picture exactly as it is sent to a judge; returns where it is."""
+        capture = self._writer.picture(label, jpeg, width_px=width_px, height_px=height_px, attempt=attempt)
+        self._tell(capture)
+        return capture.image
+
     def finish(self, ending: Ending, *, duration_s: float, wall_s: float) -> RunLog:
         """Write the end."""
         return self._writer.finish(ending, duration_s=duration_s, wall_s=wall_s)

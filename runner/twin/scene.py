@@ -57,6 +57,7 @@ TABLE_TOP_X_M, TABLE_TOP_Z_M = (-0.70, 0.70), (-0.25, 0.65)  # cell frame; beyon
 JAW_ARMATURE = 2e-4  # kg·m²: a geared micro servo, and what keeps light links steady at 2 ms
 JAW_KP, JAW_KV = 3.0, 0.03  # N·m/rad, N·m·s/rad; the force limit decides, not the stiffness
 BOARD_THICKNESS_M = 0.001
+WAITING_XZ_M = (0.66, -0.20)  # cell frame: on the table, out of the default camera's sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,17 @@ class Scene:
         return float(self.base.to_base(np.zeros(3))[2])
 
 
-def build_scene(config: Config, arm: ArmModel, board_size_m: tuple[float, float]) -> Scene:
+def build_scene(
+    config: Config, arm: ArmModel, board_size_m: tuple[float, float], extra_blocks: Sequence[str] = ()
+) -> Scene:
     """The scene for these settings and this arm (as loaded; the tool of the settings is mounted here).
+
+    Args:
+        extra_blocks: colours of more blocks, which wait out of the camera's sight until they are put somewhere.
 
     Raises:
         ArmWithoutTwin: the arm file has no gripper, masses or servo.
+        KeyError: a colour that no block has.
     """
     arm = arm.with_tool(tcp_mm=config.arm.tcp_mm, roll_deg=config.arm.tool_roll_deg)
     base = BaseInCell.at(config.arm.base_shift_m, config.arm.base_yaw_deg)
@@ -87,6 +94,7 @@ def build_scene(config: Config, arm: ArmModel, board_size_m: tuple[float, float]
         missing = "gripper" if arm.data.gripper is None else "masses" if arm.data.masses is None else "servo"
         raise ArmWithoutTwin(arm.name, missing)
     world = [*_desk(config, base), *_clutter(config, base), *_arm(config, arm), *_things(config, board_size_m)]
+    world += _extra_blocks(config, base, extra_blocks)
     xml = f"""<mujoco model="trialcell">
 <compiler angle="radian" autolimits="true" inertiafromgeom="auto"/>
 <option timestep="{config.twin.timestep_s}" integrator="implicitfast" cone="elliptic" impratio="10">
@@ -287,6 +295,19 @@ def _things(config: Config, board_size_m: tuple[float, float]) -> Iterable[str]:
         f'size="{u / 2} {v / 2} {BOARD_THICKNESS_M / 2}" pos="0 0 {-BOARD_THICKNESS_M / 2}" group="{BOARD}" '
         f'contype="0" conaffinity="0" {_rgba("paper")}/></body>'
     )
+
+
+def _extra_blocks(config: Config, base: BaseInCell, colours: Sequence[str]) -> Iterable[str]:
+    """More blocks of the same size, waiting in a row at the table's end."""
+    half = config.block.side_mm / 2000.0
+    for i, colour in enumerate(colours):
+        r, g, b = BLOCK_COLOURS[colour]
+        x, y, z = base.to_base(np.array([WAITING_XZ_M[0], half, WAITING_XZ_M[1] + 0.06 * i])).tolist()
+        yield (
+            f'<body name="block_{i}" pos="{x!r} {y!r} {z!r}"><freejoint name="block_{i}"/><geom name="block_{i}" '
+            f'type="box" size="{half} {half} {half}" group="{MOVING}" contype="1" conaffinity="1" '
+            f'mass="{config.twin.block_mass_g / 1000.0}" rgba="{r} {g} {b} 1"/></body>'
+        )
 
 
 def _couplings() -> str:

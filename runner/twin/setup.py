@@ -5,6 +5,7 @@ Puts the parts together and resets them; what they do is theirs. The truth that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
 
@@ -17,7 +18,7 @@ from runner.twin.arm import TwinArm, TwinClock
 from runner.twin.camera import TwinCamera
 from runner.twin.profiles import PROFILES
 from runner.twin.scene import build_scene
-from runner.twin.shading import light_for
+from runner.twin.shading import Light, light_for
 from runner.twin.starts import Start, choose_start
 from runner.twin.streams import stream
 from runner.twin.textures import Decal, marker_image, printed
@@ -46,13 +47,13 @@ class BoardPlace:
 class Twin:
     """One digital twin. `arm`, `clock` and `camera` are a trial's; the rest is for those who set up and score."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, extra_blocks: Sequence[str] = ()) -> None:
         self.config = config
         board = config.calibration
         spec = BoardSpec(board.board_squares, board.board_square_mm, board.board_marker_mm)
         sheet = board_image(spec, px_per_m=BOARD_PX_PER_M, margin_mm=BOARD_MARGIN_MM)
         self._board_size_m = sheet.shape[1] / BOARD_PX_PER_M, sheet.shape[0] / BOARD_PX_PER_M
-        self.world = World(build_scene(config, load_arm(config.arm.model), self._board_size_m))
+        self.world = World(build_scene(config, load_arm(config.arm.model), self._board_size_m, extra_blocks))
         self.clock = TwinClock(self.world)
         self.arm = TwinArm(self.world, PROFILES[config.twin.profile], stream(0, "arm"))
         self.view = View.looking_at(
@@ -93,7 +94,10 @@ class Twin:
         theta = gripper_of(self.arm.model).theta_open_rad
         self.world.reset(joints_rad, theta, self.start.block, self.start.box)
         self.hide_board()
-        light = light_for(seed, self.config.twin.light_height_m)
+        self.relight(light_for(seed, self.config.twin.light_height_m), seed)
+
+    def relight(self, light: Light, seed: int) -> None:
+        """Another light, with the table top and the noise of a seed."""
         markers = [Decal(xz, 0.0, (MARKER_SIDE_M * 8 / 6,) * 2, printed(marker_image(i))) for i, xz in MARKERS.items()]
         self.camera.begin(light, markers, seed)
 

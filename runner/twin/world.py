@@ -246,6 +246,26 @@ class World:
         self._put(self._block, block, self.scene.config.block.side_mm / 2000.0 + above_m)
         mujoco.mj_forward(self._model, self._data)
 
+    def pose(self, name: str, middle_m: tuple[float, float, float], turn: FloatArray) -> None:
+        """A block (`block`, or `block_0`, … for those that a scene has beyond it) anywhere, turned anyhow, at rest.
+
+        Args:
+            middle_m: its middle (x, y, z), cell frame.
+            turn: its axes as columns, base frame, (3, 3).
+        """
+        address = int(self._model.joint(name).qposadr[0])
+        quat = np.empty(4)
+        mujoco.mju_mat2Quat(quat, np.ascontiguousarray(turn, dtype=float).reshape(-1))
+        self._data.qpos[address : address + 3] = self.scene.base.to_base(np.array(middle_m))
+        self._data.qpos[address + 3 : address + 7] = quat
+        self._set_down(address)
+        mujoco.mj_forward(self._model, self._data)
+
+    def middle_m(self, name: str) -> tuple[float, float, float]:
+        """Where a block's middle is, cell frame."""
+        address = int(self._model.joint(name).qposadr[0])
+        return _triple(self.scene.base.to_cell(self._data.qpos[address : address + 3]))
+
     def put_box(self, box: Resting) -> None:
         """The box elsewhere, at rest."""
         self._put(self._box, box, 0.0)
@@ -258,6 +278,9 @@ class World:
         turn = atan2(ahead[1], ahead[0])
         self._data.qpos[address : address + 3] = base.to_base(np.array([where.xz_m[0], height_m, where.xz_m[1]]))
         self._data.qpos[address + 3 : address + 7] = (cos(turn / 2), 0.0, 0.0, sin(turn / 2))
+        self._set_down(address)
+
+    def _set_down(self, address: int) -> None:
         dof = int(self._model.jnt_dofadr[np.flatnonzero(self._model.jnt_qposadr == address)[0]])
         self._data.qvel[dof : dof + 6] = (0.0, 0.0, -_WAKE_M_S, 0.0, 0.0, 0.0)
 

@@ -11,7 +11,7 @@ from runs.schema.base import Record
 from runs.schema.detection import DetectRecord, TipDetection
 from runs.schema.geometry import Joints, TablePoint
 from runs.schema.motion import GripperRecord, GuardRecord, LookupRecord, MoveRecord
-from runs.schema.verdict import Judgment, Ruling, Verdict, Word
+from runs.schema.verdict import Judgment, Rejudged, Ruling, Verdict, Word
 
 Result = Literal["completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed"]
 StageOutcome = Literal["done", "skipped", "failed", "refused", "invalid", "stopped", "crashed", "cut_off"]
@@ -192,6 +192,7 @@ class RunLog(Record):
     guards: tuple[GuardRecord, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     rulings: tuple[Ruling, ...] = ()
+    rejudged: tuple[Rejudged, ...] = ()
     notes: tuple[Note, ...] = ()
     ending: Ending | None = None
     duration_s: float | None = None

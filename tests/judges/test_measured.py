@@ -89,13 +89,21 @@ def test_evidence_that_contradicts_itself_is_unsure(desk, start_picture, evidenc
     assert word_of(evidence("place", start_picture, inside, grip=grip(True))) == "unsure"
 
 
-def test_no_block_and_no_box_to_be_seen_is_unsure(desk, start_picture, evidence, grip):
+def test_no_box_to_be_seen_is_unsure_and_so_is_no_block_without_a_picture_from_before(
+    desk, start_picture, evidence, grip
+):
     no_box = desk.picture((-0.10, 0.20), None)
     verdict = JUDGE.judge(evidence("place", start_picture, no_box, grip=grip(False)))
     assert verdict.verdict == "unsure"
     assert "no box" in verdict.reason
     no_block = desk.picture(None, BOX)
-    assert word_of(evidence("place", start_picture, no_block, grip=grip(False))) == "unsure"
+    assert word_of(evidence("place", None, no_block, grip=grip(False))) == "unsure"
+
+
+def test_a_box_in_plain_sight_with_nothing_new_in_it_is_a_no(desk, start_picture, evidence, grip):
+    verdict = JUDGE.judge(evidence("place", start_picture, desk.picture(None, BOX), grip=grip(False)))
+    assert verdict.verdict == "no"
+    assert "in plain sight" in verdict.reason
 
 
 def test_a_box_that_has_gone_elsewhere_is_unsure(desk, start_picture, evidence, grip):

@@ -80,8 +80,8 @@ def test_an_unknown_key_is_refused_with_the_nearest_that_there_is():
         with_overrides(Config(), ["guard.tabel_mm=2"])
     assert caught.value.next_step == "did you mean 'guard.table_mm'?"
     with pytest.raises(UnknownSetting) as caught:
-        parse({"judge": {"language": "ja"}}, "cell.toml")
-    assert "judge.language" in str(caught.value)
+        parse({"judge": {"langauge": "ja"}}, "cell.toml")
+    assert "judge.language" in str(caught.value.next_step)
 
 
 def test_a_wrong_setting_in_the_file_is_not_hidden_by_an_override(tmp_path):

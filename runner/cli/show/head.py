@@ -9,6 +9,7 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from runner.cli.show.asked import asked
 from runner.cli.show.figures import Fields, Figures, clean, sentence, words
 from runner.cli.show.parts import (
     NAME,
@@ -22,7 +23,7 @@ from runner.cli.show.parts import (
     verdict_word,
 )
 from runs.schema.run import RunLog, StageRecord
-from runs.schema.verdict import JudgedStage, Judgment, Ruling, Verdict
+from runs.schema.verdict import JudgedStage, Judgment, Rejudged, Ruling, Verdict
 from runs.verdicts import standing_in
 
 STATE_STYLE = {"running": "bold cyan", "interrupted": "bold yellow"}
@@ -83,6 +84,7 @@ def verdicts(log: RunLog, figures: Figures) -> Iterator[RenderableType]:
     for verdict in log.verdicts:
         stood = log.judgments.get(verdict.stage)
         blocks.append(_verdict(verdict, stood.raw if stood is not None else None, figures))
+    blocks += [_later(later, figures) for later in log.rejudged]
     blocks += [_ruling(ruling, figures) for ruling in log.rulings]
     for number, block in enumerate(blocks):
         yield from [Text("")] if number else []
@@ -136,12 +138,23 @@ def _verdict(verdict: Verdict, shown_raw: str | None, figures: Figures) -> Rende
         rows.append(("error", words(error, "yellow")))
     if measured:
         rows.append(("measured", Text(figures.any(measured, "measurements"), style=QUIET)))
+    of_model = asked(audit, figures)
     rest = sentence(audit.rest(), figures)
     if rest:
         rows.append(("asked", Text(rest, style=QUIET)))
+    rows += of_model
     if raw is not None and raw != shown_raw:
         rows.append(("raw reply", words(raw, QUIET)))
+    rows += [("member", _verdict(member, shown_raw, figures)) for member in fields.take("members")]
     return pairs(rows)
+
+
+def _later(later: Rejudged, figures: Figures) -> RenderableType:
+    """A verdict that was added after the run."""
+    fields = Fields(later)
+    verdict = fields.take("verdict")
+    told = sentence(fields.rest(), figures)
+    return pairs([(Text("added later", style=QUIET), Text(told, style=QUIET)), ("", _verdict(verdict, None, figures))])
 
 
 def _ruling(ruling: Ruling, figures: Figures) -> RenderableType:

@@ -18,7 +18,7 @@ from runs.errors import RecordError
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage
 from runs.store import RunEntry, RunStore
-from runs.verdicts import standing_in
+from runs.verdicts import standing_in, standing_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Line:
     stage: str | None = None
     dry_run: bool = False
     recovered: bool = False
+    ruled: bool = False
+    result_then: str | None = None
     problem: str | None = None
 
     def as_object(self) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def _line(entry: RunEntry, store: RunStore) -> Line:
     lasted_s = log.duration_s if log.duration_s is not None else seconds_between(log.started_at, log.ended_at)
     return Line(
         run_id=entry.run_id,
-        result=log.result or entry.state,
+        result=standing_result(log) or entry.state,
         started_at=log.started_at,
         duration_s=lasted_s,
         pick=_word(log, "pick"),
@@ -65,6 +67,8 @@ def _line(entry: RunEntry, store: RunStore) -> Line:
         stage=log.ending.stage if log.ending is not None else None,
         dry_run=log.dry_run,
         recovered=log.recovered,
+        ruled=bool(log.rulings),
+        result_then=log.result,
     )
 
 
@@ -84,6 +88,8 @@ def listing(rows: Sequence[Line], runs_dir: Path) -> Iterator[RenderableType]:
             *([f"in {clean(row.stage)}"] if row.stage and row.result != "completed" else []),
             *(["dry run"] if row.dry_run else []),
             *(["recovered"] if row.recovered else []),
+            *(["ruled"] if row.ruled else []),
+            *([f"{row.result_then} then"] if row.result_then is not None and row.result_then != row.result else []),
             *([clean(row.problem)] if row.problem else []),
         ]
         table.add_row(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from judges.certificate import CameraPart, Certificate, Counts, LightPart, Part
 from runner.cli.main import run
 from runs.schema.run import Ending
 from runs.store import RunHeader, RunStore
@@ -77,3 +78,30 @@ def cell(tmp_path) -> Path:
     third.stage_started("stage2", started_s=1.0)
     third.close()
     return tmp_path / "cell"
+
+
+@pytest.fixture
+def certificate_for() -> Callable[..., Certificate]:
+    """A certificate for a place by that judge, model, rubric and camera: right on 90 of 100 of each kind."""
+
+    def make(judge: str, model: str | None, template_hash: str | None, camera: CameraPart) -> Certificate:
+        return Certificate(
+            judge=judge,
+            stage="place",
+            certified=True,
+            why="right on 90 of 100 successes and on 90 of 100 failures",
+            made_at="2026-07-03T13:23:10.000Z",
+            parts=(Part(judge=judge, model=model, template_hash=template_hash),),
+            cameras=(camera,),
+            light=LightPart(names=("day",), low_level=80.0, high_level=100.0),
+            labels_from=("by hand",),
+            counts=Counts(yes_yes=90, yes_no=10, yes_unsure=0, yes_none=0, no_yes=10, no_no=90, no_unsure=0, no_none=0),
+            tpr_low=0.83,
+            tnr_low=0.83,
+            risk=0.05,
+            threshold=None,
+            sensitivity=(90, 100),
+            specificity=(90, 100),
+        )
+
+    return make

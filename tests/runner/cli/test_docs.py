@@ -38,8 +38,17 @@ def photos(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.name)
-def test_every_command_on_the_page_works(page, trialcell, cell_copy, photos, tmp_path, monkeypatch):
+LONG = {"judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets and whole scans
+WITH_COMMANDS = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
+    for page in PAGES
+    if commands_of(page)
+]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_every_command_on_the_page_works(page, trialcell, cell_copy, photos, claude_server, tmp_path, monkeypatch):
+    """Whoever asks Claude is answered by a server on this machine."""
     shutil.copytree(photos, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     assert cell_copy == tmp_path / "cell"

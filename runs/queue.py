@@ -1,0 +1,148 @@
+"""Which steps a person should look at, the most doubtful first, each with its reasons.
+
+In the queue is what has no verdict, what is unsure, where judges disagree or one contradicts itself, a yes that the tip
+measurement speaks against, and a random share of the confident ones: without those nobody would ever learn how often a
+confident judge is wrong. What a person has ruled on is out of it. It decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, get_args
+
+from runs.rulings import came_to
+from runs.schema.run import RunLog
+from runs.schema.verdict import JudgedStage, Verdict, Word
+from runs.store import StoredRun
+from runs.verdicts import last_attempt, standing_in
+
+DEFAULT_SHARE = 0.07
+"""Of the confident ones, how many a person looks at all the same: 5 to 10 % is enough to measure the judge."""
+
+_LOW_CONFIDENCE = 0.7
+_DISAGREE, _DOUBTED, _UNSURE, _NONE, _LOW = 1.0, 0.95, 0.9, 0.85, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """One step for a person. `doubt` orders the queue, from 1 down to 0; `drawn` is one drawn from the confident."""
+
+    run_id: str
+    stage: JudgedStage
+    doubt: float
+    reasons: tuple[str, ...]
+    word: Word | None
+    confidence: float | None
+    judge: str | None
+    image: str | None
+    drawn: bool = False
+
+    def as_object(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def queue(runs: Iterable[StoredRun], *, share: float = DEFAULT_SHARE, seed: int = 0) -> list[Doubtful]:
+    """The steps of these runs that a person should look at.
+
+    Args:
+        share: of the confident ones, 0 to 1. Whether one is drawn hangs on the seed and its own name alone, so it stays
+            drawn when more runs come.
+        seed: another one draws others.
+    """
+    found = [item for stored in runs for item in _of_run(stored, share, seed)]
+    return sorted(found, key=lambda item: (-item.doubt, item.confidence or 0.0, item.run_id, item.stage))
+
+
+def _of_run(stored: StoredRun, share: float, seed: int) -> Iterator[Doubtful]:
+    log = stored.log
+    if stored.entry.state == "running" or log.dry_run:
+        return
+    for stage in get_args(JudgedStage):
+        standing = standing_in(log, stage)
+        if not came_to(log, stage) or (standing is not None and standing.source == "person"):
+            continue
+        reasons = dict(_reasons(log, stage))
+        drawn = not reasons and _is_drawn(seed, stored.entry.run_id, stage, share)
+        word = None if standing is None else standing.word
+        sure = None if standing is None else standing.confidence
+        if drawn:
+            reasons[f"drawn from the confident ones: {word}"] = min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
+        if reasons:
+            judgment = log.judgments.get(stage)
+            yield Doubtful(
+                run_id=stored.entry.run_id,
+                stage=stage,
+                doubt=max(reasons.values()),
+                reasons=tuple(sorted(reasons, key=lambda reason: -reasons[reason])),
+                word=word,
+                confidence=sure,
+                judge=None if standing is None else standing.by,
+                image=None if judgment is None else judgment.image,
+                drawn=drawn,
+            )
+
+
+def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[tuple[str, float]]:
+    """Why a person should look, each with how doubtful it makes the step."""
+    judgment = log.judgments.get(stage)
+    attempt = last_attempt(log, stage)
+    verdicts = [v for v in log.verdicts if v.stage == stage and v.attempt == attempt]
+    verdict = verdicts[-1] if verdicts else None
+    standing = standing_in(log, stage)
+    word = None if standing is None else standing.word
+    if verdict is not None:
+        said = _said_by_members(verdict)
+        if len(set(said.values())) > 1:
+            yield "judges disagree: " + ", ".join(f"{who} {what}" for who, what in said.items()), _DISAGREE
+        if verdict.verdict is not None and verdict.error is not None:
+            yield f"doubted: {verdict.error.replace('_', ' ')}", _DOUBTED
+        yield from ((f"no verdict by {who}: {code}", _NONE) for who, code in _failed_members(verdict))
+    if judgment is not None and judgment.dist_override:
+        yield "the tip was measured far from the block", _DOUBTED
+    for later in log.rejudged:
+        said_later = later.verdict.verdict
+        asked_same = later.verdict.stage == stage and later.verdict.attempt == attempt
+        if asked_same and said_later is not None and word is not None and said_later != word:
+            by = later.verdict.audit.model or later.verdict.audit.judge
+            yield f"{by} later said {said_later}", _DOUBTED
+    if word == "unsure":
+        yield "unsure", _UNSURE
+    elif word is None:
+        code = judgment.error if judgment is not None else verdict.error if verdict is not None else None
+        yield f"no verdict{f': {code}' if code else ''}", _NONE
+    elif standing is not None and standing.confidence is not None and standing.confidence < _LOW_CONFIDENCE:
+        yield (
+            f"{word} with a confidence of {standing.confidence:.2f}",
+            _LOW + (_LOW_CONFIDENCE - standing.confidence) / 2,
+        )
+
+
+def _leaves(verdict: Verdict) -> Iterator[Verdict]:
+    for member in verdict.members:
+        yield from _leaves(member) if member.members else (member,)
+
+
+def _said_by_members(verdict: Verdict) -> dict[str, Word]:
+    """Each member's word, by its name; of several with one name the one that differs from the others shows."""
+    said: dict[str, Word] = {}
+    for number, member in enumerate(_leaves(verdict), start=1):
+        if member.verdict is not None:
+            name = member.audit.model or member.audit.judge
+            said[name if said.get(name, member.verdict) == member.verdict else f"{name} (answer {number})"] = (
+                member.verdict
+            )
+    return said
+
+
+def _failed_members(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    for member in _leaves(verdict):
+        if member.verdict is None:
+            yield member.audit.model or member.audit.judge, member.error or "no verdict"
+
+
+def _is_drawn(seed: int, run_id: str, stage: str, share: float) -> bool:
+    drawn = int.from_bytes(sha256(f"{seed}/{run_id}/{stage}".encode()).digest()[:8], "big") / 2**64
+    return drawn < share
