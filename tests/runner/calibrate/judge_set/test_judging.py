@@ -12,6 +12,8 @@ from runner.rig import detect_settings
 from runs.statistics import exact_rate
 from vision.calibration.file import load_view
 
+pytestmark = pytest.mark.slow  # a rendered set; the rules behind it have quick tests in tests/judges
+
 
 def words(opened: OpenSet, *, calibrated: bool = True) -> list[tuple[str, str, str]]:
     """Kind, label and word of every item."""
