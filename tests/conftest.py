@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import threading
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from runner.compiled import SWITCH
 from runner.config import Config
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel, load_arm
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault(SWITCH, "wait")  # compiled kernels are there in every test that doesn't ask for NumPy
 
 
 @pytest.fixture(scope="session")

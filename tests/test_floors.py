@@ -51,7 +51,7 @@ def test_help_loads_nothing_heavy(arguments):
 
 
 def test_untyped_libraries_are_imported_in_one_module_each():
-    homes: dict[str, set[str]] = {name: set() for name in ("mujoco", "pymycobot", "serial", "pyarrow")}
+    homes: dict[str, set[str]] = {name: set() for name in ("mujoco", "numba", "pymycobot", "serial", "pyarrow")}
     for package in ("runner", "vision", "judges", "runs"):
         for path in (ROOT / package).rglob("*.py"):
             for line in path.read_text(encoding="utf-8").splitlines():
