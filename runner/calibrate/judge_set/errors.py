@@ -47,6 +47,19 @@ class SceneNotPossible(SetError):
         )
 
 
+class WorkerLost(SetError):
+    """A process that rendered was ended from outside: by the system, or by a person."""
+
+    family: ClassVar[Family] = "failed"
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self.folder, self.workers = folder, workers
+        super().__init__(
+            f"one of {workers} rendering processes was ended from outside, often for want of memory; no set was made",
+            next_step=f"delete {folder} and make it again with fewer --workers: the same seed gives the same scenes",
+        )
+
+
 class BadLabels(SetError):
     """A list of labels of which nothing can be used."""
 

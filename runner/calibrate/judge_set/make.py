@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from judges.labelled import LabelledItem, LabelledSet, OpenSet, write_set
 from runner.calibrate.judge_set.desk import SWEPT_DEG, Desk, Layout, Placed, Shot
-from runner.calibrate.judge_set.errors import BadScenes, SceneNotPossible, SetExists
+from runner.calibrate.judge_set.errors import BadScenes, SceneNotPossible, SetExists, WorkerLost
 from runner.calibrate.judge_set.kinds import KINDS, Draft, Kind, Site
 from runner.config import Config
 from runner.kinematics.model import FloatArray
@@ -83,6 +84,7 @@ def make_set(
         SetExists: the folder is not empty.
         BadScenes: an odd number, or too few.
         SceneNotPossible: the cell's settings never give a scene of some kind.
+        WorkerLost: a process was ended from outside.
         StorageUnwritable, CalibrationMissing, CalibrationUnreadable
     """
     if scenes < least_scenes(stages) or scenes % 2:
@@ -177,8 +179,11 @@ def _worked_off(job: Job, orders: Sequence[Order], workers: int) -> Iterator[lis
         finally:
             desk.close()
         return
-    with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(_by_worker, [job] * len(orders), orders)
+    try:
+        with ProcessPoolExecutor(workers) as pool:
+            yield from pool.map(_by_worker, [job] * len(orders), orders)
+    except BrokenProcessPool as error:
+        raise WorkerLost(job.folder, workers) from error
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 from collections import Counter
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.labelled import evidence_of, read_set
-from runner.calibrate.judge_set.errors import BadScenes, SetExists
+from runner.calibrate.judge_set.errors import BadScenes, SetExists, WorkerLost
 from runner.calibrate.judge_set.kinds import KINDS
 from runner.calibrate.judge_set.make import counts, least_scenes, make_set
 from runner.config import Config
@@ -122,3 +123,16 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path, calibration, read
     with pytest.raises(SetExists, match="is not empty; name a new folder"):
         make_set(tmp_path, Config(), calibration, scenes=42, seed=1, read=read_grip)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.slow
+def test_a_worker_ended_from_outside_is_told_in_a_sentence(tmp_path, calibration, read_grip):
+    def end_a_worker(_: str) -> None:
+        multiprocessing.active_children()[0].kill()
+
+    with pytest.raises(WorkerLost, match="was ended from outside") as caught:
+        make_set(
+            tmp_path / "cut", Config(), calibration,
+            scenes=60, seed=5, read=read_grip, workers=2, progress=end_a_worker,
+        )  # fmt: skip
+    assert "fewer --workers" in (caught.value.next_step or "")
