@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 Family = Literal["failed", "usage", "refused", "invalid", "device", "busy", "verdict"]
 
@@ -28,6 +28,16 @@ class TrialcellError(Exception):
         self.message = message
         self.next_step = next_step
         super().__init__(message if next_step is None else f"{message}; {next_step}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel from a worker process with every fact, whatever the constructor takes."""
+        return _arrived, (type(self), self.args, vars(self))
+
+
+def _arrived(kind: type[TrialcellError], args: tuple[Any, ...], facts: dict[str, Any]) -> TrialcellError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(facts)
+    return error
 
 
 class RecordError(TrialcellError):
