@@ -291,15 +291,22 @@ def _out_and_hidden(desk: Desk, site: Site, truth: Truth) -> bool:
     return not truth.block_in_box and _hidden(desk, site, truth)
 
 
+def _in_the_way(desk: Desk, block: Placed, rng: np.random.Generator) -> FloatArray | None:
+    """The arm somewhere over the block, its tool from upright to nearly level: often between block and camera."""
+    away_m = float(np.hypot(*block.xz_m))
+    x, z = np.multiply(block.xz_m, 1.0 + float(rng.uniform(-0.02, 0.06)) / away_m)
+    return desk.over((x, float(rng.uniform(0.06, 0.16)), z), tilt_deg=float(rng.uniform(5, 85)))
+
+
 def _hidden_in(desk: Desk, site: Site, rng: np.random.Generator) -> Draft | None:
     block = _inside(desk, site, rng, drop_m=0.002)
-    arm = desk.over((block.xz_m[0], float(rng.uniform(0.09, 0.2)), block.xz_m[1]), tilt_deg=float(rng.uniform(55, 85)))
+    arm = _in_the_way(desk, block, rng)
     return None if arm is None else Draft(Layout(block, site.box, arm))
 
 
 def _hidden_out(desk: Desk, site: Site, rng: np.random.Generator) -> Draft | None:
     block = _at(desk, site, rng, float(rng.uniform(0.02, 0.035)), 0.0, 0.0)
-    arm = desk.over((block.xz_m[0], float(rng.uniform(0.09, 0.2)), block.xz_m[1]), tilt_deg=float(rng.uniform(55, 85)))
+    arm = _in_the_way(desk, block, rng)
     return None if arm is None else Draft(Layout(block, site.box, arm))
 
 
