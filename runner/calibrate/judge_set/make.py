@@ -18,8 +18,9 @@ import numpy as np
 
 from judges.labelled import LabelledItem, LabelledSet, OpenSet, write_set
 from runner.calibrate.judge_set.desk import SWEPT_DEG, Desk, Layout, Placed, Shot
+from runner.calibrate.judge_set.drafts import Draft, Kind, Site
 from runner.calibrate.judge_set.errors import BadScenes, SceneNotPossible, SetExists, WorkerLost
-from runner.calibrate.judge_set.kinds import KINDS, Draft, Kind, Site
+from runner.calibrate.judge_set.kinds import KINDS
 from runner.config import Config
 from runner.kinematics.model import FloatArray
 from runner.twin.streams import stream
