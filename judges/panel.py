@@ -88,6 +88,23 @@ class RepeatedJudge:
         return self._only_below is not None and (answer.confidence or 0.0) >= self._only_below
 
 
+class RecordedAlongside:
+    """Asks a judge, and another one for the record: whatever that one says, the word is the first one's.
+
+    So a trial whose judge could not be had has at least been measured, and a contradiction is there for people to see.
+    """
+
+    def __init__(self, judge: Judge, beside: Judge) -> None:
+        """`beside` is asked after the judge, also where that one has no verdict."""
+        self._judge, self._beside = judge, beside
+        self.name = judge.name
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The judge's own verdict, with the other's answer in `alongside`."""
+        verdict = asked(self._judge, evidence)
+        return verdict.model_copy(update={"alongside": (*verdict.alongside, asked(self._beside, evidence))})
+
+
 def asked(judge: Judge, evidence: Evidence) -> Verdict:
     """A judge's answer; an error of judging is no verdict, with its name as the code."""
     try:

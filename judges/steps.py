@@ -102,7 +102,7 @@ def grip_then(step: Step) -> GripReading | None:
 
 
 def answers_on(step: Step) -> Iterator[Verdict]:
-    """Every verdict on that step: the trial's own, those that it was made from, and later ones, oldest first."""
+    """Every verdict on that step: the trial's own, with those in it and alongside it, and later ones, oldest first."""
     later = [one.verdict for one in step.log.rejudged]
     for verdict in (*step.log.verdicts, *later):
         if verdict.stage == step.stage and verdict.attempt == step.attempt:
@@ -121,7 +121,7 @@ def label_on(step: Step) -> tuple[Label, Ruling] | None:
 
 def _with_members(verdict: Verdict) -> Iterator[Verdict]:
     yield verdict
-    for member in verdict.members:
+    for member in (*verdict.members, *verdict.alongside):
         yield from _with_members(member)
 
 

@@ -120,7 +120,7 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
         view_note=view_note,
         marks=load_plane(cell.calibration_dir).marks,
         detect=detect_settings(config),
-        judge=judge_of(config),
+        judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
         corrections=CorrectionFile(cell.folder),
         belongs_to=belongs_to,
@@ -158,6 +158,17 @@ def judge_of(config: Config) -> Judge:
     if config.judge.kind == "person":
         return _person(config)
     raise WrongRequest(f"there is no judge {config.judge.kind!r} to run with", next_step="set judge.kind = measured")
+
+
+def trial_judge(config: Config) -> Judge:
+    """The judge of the settings as a trial asks it: where a model decides, the measurement is on record beside it."""
+    judge = judge_of(config)
+    if config.judge.kind not in ("claude", "compatible"):
+        return judge
+    from judges.measured import MeasuredJudge
+    from judges.panel import RecordedAlongside
+
+    return RecordedAlongside(judge, MeasuredJudge())
 
 
 def judging_by(config: Config, kind: str) -> Config:

@@ -125,10 +125,16 @@ def _leaves(verdict: Verdict) -> Iterator[Verdict]:
         yield from _leaves(member) if member.members else (member,)
 
 
+def _answers(verdict: Verdict) -> Iterator[Verdict]:
+    """Every answer in it: its members', or its own where it has none, and those that were had alongside."""
+    yield from _leaves(verdict) if verdict.members else (verdict,)
+    yield from verdict.alongside
+
+
 def _said_by_members(verdict: Verdict) -> dict[str, Word]:
     """Each member's word, by its name; of several with one name the one that differs from the others shows."""
     said: dict[str, Word] = {}
-    for number, member in enumerate(_leaves(verdict), start=1):
+    for number, member in enumerate(_answers(verdict), start=1):
         if member.verdict is not None:
             name = member.audit.model or member.audit.judge
             said[name if said.get(name, member.verdict) == member.verdict else f"{name} (answer {number})"] = (

@@ -87,13 +87,13 @@ def last_attempt(log: RunLog, stage: JudgedStage) -> int:
 
 
 def _later_standing(log: RunLog, stage: JudgedStage) -> Standing | None:
-    """The first later word; unsure where a member of the panel that had no verdict then had said something else."""
+    """The first later word; unsure where another judge that was asked then had said something else."""
     later = next(_later_words(log, stage), None)
     standing = standing_verdict(later, ())
     if standing is None or later is None:
         return None
     asked = [verdict for verdict in log.verdicts if verdict.stage == stage and verdict.attempt == later.attempt]
-    for member in (member for verdict in asked for member in verdict.members):
+    for member in (member for verdict in asked for member in (*verdict.members, *verdict.alongside)):
         if member.verdict is not None and member.verdict != standing.word:
             why = f"{member.audit.judge} said {member.verdict}, {standing.by} later {standing.word}: {standing.reason}"
             return replace(standing, word="unsure", reason=why, confidence=None)

@@ -102,7 +102,7 @@ class Verdict(Record):
     """A judge's answer. `verdict` None means that there is none, and `error` says why; it is never read as yes.
 
     `members` are the answers that this one was made from, where it was: of a panel, of repeats, of a person who was
-    shown a machine's answer.
+    shown a machine's answer. `alongside` are answers that were had for the record only: they have no part in the word.
     """
 
     stage: JudgedStage
@@ -114,6 +114,7 @@ class Verdict(Record):
     attempt: int = 1
     at: str | None = None
     members: tuple[Verdict, ...] = ()
+    alongside: tuple[Verdict, ...] = ()
 
 
 class Ruling(Record):

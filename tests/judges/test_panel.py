@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.errors import BadEvidence
-from judges.panel import PanelJudge, RepeatedJudge
+from judges.panel import PanelJudge, RecordedAlongside, RepeatedJudge
 from judges.protocol import Evidence
 from runs.schema.verdict import JudgeAudit, Verdict
 from vision.detect.protocol import DetectSettings
@@ -61,6 +61,15 @@ def test_a_yes_comes_of_yeses_only_and_a_word_of_agreement_only(words):
     assert (found.error is None) == (found.verdict is not None)
     assert [member.verdict for member in found.members] == told
     assert (found.stage, found.attempt, found.audit.judge) == ("place", 2, "panel")
+
+
+@pytest.mark.parametrize("words", [*product(WORDS, repeat=2)], ids=str)
+def test_an_answer_alongside_decides_nothing(words):
+    decides, beside = (saying(word, f"judge {n}") for n, word in enumerate(words))
+    found = RecordedAlongside(decides, beside).judge(STEP)
+    told = [None if word == "raises" else word for word in words]
+    assert (found.verdict, found.alongside[0].verdict) == tuple(told)
+    assert found.members == ()
 
 
 def test_an_error_keeps_its_code():

@@ -13,10 +13,17 @@ from runs.tally import tally
 MEASURED, HAIKU = JudgeAudit(judge="measured"), JudgeAudit(judge="claude", model="haiku")
 
 
-def said(word, audit=MEASURED, *, confidence=0.95, error=None, members=()):
+def said(word, audit=MEASURED, *, confidence=0.95, error=None, members=(), alongside=()):
     sure = None if word is None else confidence
     return Verdict(
-        stage="place", verdict=word, confidence=sure, reason="as seen", error=error, audit=audit, members=members
+        stage="place",
+        verdict=word,
+        confidence=sure,
+        reason="as seen",
+        error=error,
+        audit=audit,
+        members=members,
+        alongside=alongside,
     )
 
 
@@ -73,6 +80,14 @@ def test_a_member_without_a_verdict_is_named(store, judged):
     judged(said(None, error="auth", members=(said("yes"), said(None, HAIKU, error="auth"))))
     (item,) = queue(runs(store), share=0.0)
     assert "no verdict by haiku: auth" in item.reasons
+
+
+def test_a_measurement_on_record_that_says_otherwise_is_a_disagreement(store, judged):
+    judged(said("yes", HAIKU, alongside=(said("yes"),)))
+    against = judged(said("yes", HAIKU, alongside=(said("no"),)))
+    (item,) = queue(runs(store), share=0.0)
+    assert (item.run_id, item.word) == (against, "yes")
+    assert item.reasons == ("judges disagree: haiku yes, measured no",)
 
 
 def test_what_a_person_has_ruled_on_is_out_of_it(store, judged):

@@ -146,6 +146,7 @@ def _verdict(verdict: Verdict, shown_raw: str | None, figures: Figures) -> Rende
     if raw is not None and raw != shown_raw:
         rows.append(("raw reply", words(raw, QUIET)))
     rows += [("member", _verdict(member, shown_raw, figures)) for member in fields.take("members")]
+    rows += [("for the record", _verdict(beside, shown_raw, figures)) for beside in fields.take("alongside")]
     return pairs(rows)
 
 

@@ -9,6 +9,7 @@ from base64 import b64decode
 import pytest
 
 from runs.files import sha256_hex
+from runs.queue import queue
 from runs.schema.run import RunLog
 from runs.store import picture_path
 
@@ -82,6 +83,14 @@ def test_without_a_key_or_a_server_a_trial_ends_well_and_unjudged(play, claude_s
         "pick": (None, code),
         "place": (None, code),
     }
+    for verdict in log.verdicts:
+        (measured,) = verdict.alongside
+        assert (measured.audit.judge, measured.verdict) == ("measured", "yes")  # on record, and no verdict of the trial
+    queued = queue([played.store.open(log.run_id)], share=0.0)
+    assert [(item.stage, item.reasons) for item in queued] == [
+        ("pick", (f"no verdict: {code}",)),
+        ("place", (f"no verdict: {code}",)),
+    ]
     assert not log.correction.learned
     no_secret_in(played.store.runs_dir.parent, claude_server)
 
