@@ -25,6 +25,7 @@ _YAWS = 6
 _YAW_STEP = np.pi / 2 / _YAWS
 _LIKELY, _ROUGH_STEPS, _FINE_STEPS = 3, 6, 24
 _DAMPING = 1e-5
+_LEAST_INFORMATION = 1e-9  # of an eigenvalue, per square pixel
 _OTHER_HEIGHTS_M = (0.0, 0.03, -0.03)  # where a face is barely seen the fit has more than one bottom
 _STEPS = np.array([3e-4, 3e-4, 4e-3, 3e-3])  # metres, metres, radians, metres
 _LARGEST = np.array([0.02, 0.02, 0.3, 0.04])
@@ -80,7 +81,7 @@ def fit_cube(
     near = np.abs(off) <= 2 * CLOSE_PX
     rms_px = float(np.sqrt(np.mean(off[near] ** 2))) if near.any() else float("inf")
     spread_px = max(EDGE_PX, rms_px) if np.isfinite(rms_px) else 10.0
-    covariance = np.linalg.pinv(information + 1e-9 * np.eye(n_free)) * spread_px**2 * CORRELATED
+    covariance = _inverse(information) * spread_px**2 * CORRELATED
     return CubeFit(
         xz_m=(float(params[0]), float(params[1])),
         yaw_deg=float(np.rad2deg(params[2])),
@@ -91,6 +92,13 @@ def fit_cube(
         rms_px=rms_px,
         hull_px=hull,
     )
+
+
+def _inverse(information: FloatArray) -> FloatArray:
+    """The covariance per square pixel, never negative: what the outline says nothing about is as good as unknown."""
+    values, vectors = np.linalg.eigh((information + information.T) / 2)
+    out: FloatArray = (vectors / np.maximum(values, _LEAST_INFORMATION)) @ vectors.T
+    return out
 
 
 def _drawn(

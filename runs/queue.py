@@ -16,7 +16,7 @@ from runs.rulings import came_to
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Verdict, Word
 from runs.store import StoredRun
-from runs.verdicts import last_attempt, standing_in
+from runs.verdicts import answers_in, last_attempt, standing_in
 
 DEFAULT_SHARE = 0.07
 """Of the confident ones, how many a person looks at all the same: 5 to 10 % is enough to measure the judge."""
@@ -120,21 +120,10 @@ def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[tuple[str, float]]:
         )
 
 
-def _leaves(verdict: Verdict) -> Iterator[Verdict]:
-    for member in verdict.members:
-        yield from _leaves(member) if member.members else (member,)
-
-
-def _answers(verdict: Verdict) -> Iterator[Verdict]:
-    """Every answer in it: its members', or its own where it has none, and those that were had alongside."""
-    yield from _leaves(verdict) if verdict.members else (verdict,)
-    yield from verdict.alongside
-
-
 def _said_by_members(verdict: Verdict) -> dict[str, Word]:
     """Each member's word, by its name; of several with one name the one that differs from the others shows."""
     said: dict[str, Word] = {}
-    for number, member in enumerate(_answers(verdict), start=1):
+    for number, member in enumerate(answers_in(verdict), start=1):
         if member.verdict is not None:
             name = member.audit.model or member.audit.judge
             said[name if said.get(name, member.verdict) == member.verdict else f"{name} (answer {number})"] = (
@@ -144,8 +133,8 @@ def _said_by_members(verdict: Verdict) -> dict[str, Word]:
 
 
 def _failed_members(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for member in _leaves(verdict):
-        if member.verdict is None:
+    for member in answers_in(verdict):
+        if member.verdict is None and member is not verdict:
             yield member.audit.model or member.audit.judge, member.error or "no verdict"
 
 

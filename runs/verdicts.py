@@ -47,8 +47,7 @@ def standing_in(log: RunLog, stage: JudgedStage) -> Standing | None:
     """What stands for a stage of a log: its last ruling, else the judgment that stood when the trial ended.
 
     A field log keeps a person's word inside the judgment, without a name; it is a person's all the same. Where the
-    trial ended without a word on the stage, the first word that a judge gave later stands; a later verdict never
-    stands over an earlier one.
+    trial ended without a word on the stage, later answers may settle it; they never stand over a word that was given.
     """
     rulings = [ruling for ruling in log.rulings if ruling.stage == stage]
     judgment = log.judgments.get(stage)
@@ -86,27 +85,40 @@ def last_attempt(log: RunLog, stage: JudgedStage) -> int:
     return max((verdict.attempt for verdict in log.verdicts if verdict.stage == stage), default=1)
 
 
+def answers_in(verdict: Verdict) -> Iterator[Verdict]:
+    """Every single answer in a verdict: its members' or its own, and those that were had alongside."""
+    if verdict.members:
+        for member in verdict.members:
+            yield from answers_in(member)
+    else:
+        yield verdict
+    yield from verdict.alongside
+
+
 def _later_standing(log: RunLog, stage: JudgedStage) -> Standing | None:
-    """The first later word; unsure where another judge that was asked then had said something else."""
-    later = next(_later_words(log, stage), None)
-    standing = standing_verdict(later, ())
-    if standing is None or later is None:
-        return None
-    asked = [verdict for verdict in log.verdicts if verdict.stage == stage and verdict.attempt == later.attempt]
-    for member in (member for verdict in asked for member in (*verdict.members, *verdict.alongside)):
-        if member.verdict is not None and member.verdict != standing.word:
-            why = f"{member.audit.judge} said {member.verdict}, {standing.by} later {standing.word}: {standing.reason}"
-            return replace(standing, word="unsure", reason=why, confidence=None)
-    return standing
+    """What answers given later make of a step that the trial left without a word.
 
-
-def _later_words(log: RunLog, stage: JudgedStage) -> Iterator[Verdict]:
-    """Later verdicts with a word on the attempt that counts, the earliest first."""
+    Only the judge that was missing settles it, a person, a measurement or a model: one that has spoken already can't
+    take the missing one's place. All who gave a word, then and later, must say the same; else it is unsure.
+    """
     attempt = last_attempt(log, stage)
-    for later in log.rejudged:
-        verdict = later.verdict
-        if verdict.stage == stage and verdict.attempt == attempt and verdict.verdict is not None:
-            yield verdict
+    then = [a for v in log.verdicts if (v.stage, v.attempt) == (stage, attempt) for a in answers_in(v)]
+    answered = [one.verdict for one in log.rejudged if (one.verdict.stage, one.verdict.attempt) == (stage, attempt)]
+    later = [a for v in answered if v.verdict is not None for a in answers_in(v) if a.verdict is not None]
+    missing = {_kind(answer) for answer in then if answer.verdict is None}
+    standing = standing_verdict(later[-1], ()) if later else None
+    if standing is None or not missing <= {_kind(answer) for answer in later}:
+        return None
+    given = [answer for answer in (*then, *later) if answer.verdict is not None]
+    if len({answer.verdict for answer in given}) == 1:
+        return standing
+    told = "; ".join(f"{answer.audit.model or answer.audit.judge} said {answer.verdict}" for answer in given)
+    return replace(standing, word="unsure", reason=f"they disagree: {told}", confidence=None)
+
+
+def _kind(answer: Verdict) -> str:
+    """Who can stand in for whom: models for models, a person for a person, a measurement for a measurement."""
+    return answer.audit.judge if answer.audit.judge in (PERSON, "measured") else "model"
 
 
 def _person_in(log: RunLog, stage: JudgedStage) -> str | None:
