@@ -204,7 +204,7 @@ def standing_of(
         )
     if not certificate.certified:
         return Standing(False, certificate.why)
-    changed = what_changed(verdict, certificates, camera, code_version) or _other_light(certificate.light, level)
+    changed = what_changed(verdict, certificates, camera, code_version) or other_light(certificate.light, level)
     if changed is not None:
         return Standing(False, f"{changed} since the judge was measured on {certificate.made_at[:10]}")
     return Standing(True, certificate.why)
@@ -225,7 +225,8 @@ def what_changed(verdict: Verdict, certificates: Certificates, camera: CameraPar
     return None
 
 
-def _other_light(light: LightPart, level: float | None) -> str | None:
+def other_light(light: LightPart, level: float | None) -> str | None:
+    """How the light lies outside what was measured, None where it doesn't. `level` is a picture's mean grey."""
     if level is None:
         return "nobody knows how the light compares"
     if not light.low_level - LEVEL_MARGIN <= level <= light.high_level + LEVEL_MARGIN:

@@ -26,6 +26,15 @@ _DISAGREE, _DOUBTED, _UNSURE, _NONE, _LOW = 1.0, 0.95, 0.9, 0.85, 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a person should look: in full, and without anybody's word for those who are to judge blind."""
+
+    text: str
+    blind: str
+    doubt: float
+
+
+@dataclass(frozen=True, slots=True)
 class Doubtful:
     """One step for a person. `doubt` orders the queue, from 1 down to 0; `drawn` is one drawn from the confident."""
 
@@ -33,6 +42,7 @@ class Doubtful:
     stage: JudgedStage
     doubt: float
     reasons: tuple[str, ...]
+    blind_reasons: tuple[str, ...]
     word: Word | None
     confidence: float | None
     judge: str | None
@@ -64,19 +74,22 @@ def _of_run(stored: StoredRun, share: float, seed: int) -> Iterator[Doubtful]:
         standing = standing_in(log, stage)
         if not came_to(log, stage) or (standing is not None and standing.source == "person"):
             continue
-        reasons = dict(_reasons(log, stage))
+        reasons = {reason.text: reason for reason in _reasons(log, stage)}
         drawn = not reasons and _is_drawn(seed, stored.entry.run_id, stage, share)
         word = None if standing is None else standing.word
         sure = None if standing is None else standing.confidence
         if drawn:
-            reasons[f"drawn from the confident ones: {word}"] = min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
+            drawn_text, doubt = "drawn from the confident ones", min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
+            reasons[drawn_text] = Reason(f"{drawn_text}: {word}", drawn_text, doubt)
         if reasons:
             judgment = log.judgments.get(stage)
+            ordered = sorted(reasons.values(), key=lambda reason: -reason.doubt)
             yield Doubtful(
                 run_id=stored.entry.run_id,
                 stage=stage,
-                doubt=max(reasons.values()),
-                reasons=tuple(sorted(reasons, key=lambda reason: -reasons[reason])),
+                doubt=ordered[0].doubt,
+                reasons=tuple(reason.text for reason in ordered),
+                blind_reasons=tuple(dict.fromkeys(reason.blind for reason in ordered)),
                 word=word,
                 confidence=sure,
                 judge=None if standing is None else standing.by,
@@ -85,8 +98,7 @@ def _of_run(stored: StoredRun, share: float, seed: int) -> Iterator[Doubtful]:
             )
 
 
-def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[tuple[str, float]]:
-    """Why a person should look, each with how doubtful it makes the step."""
+def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[Reason]:
     judgment = log.judgments.get(stage)
     attempt = last_attempt(log, stage)
     verdicts = [v for v in log.verdicts if v.stage == stage and v.attempt == attempt]
@@ -96,28 +108,30 @@ def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[tuple[str, float]]:
     if verdict is not None:
         said = _said_by_members(verdict)
         if len(set(said.values())) > 1:
-            yield "judges disagree: " + ", ".join(f"{who} {what}" for who, what in said.items()), _DISAGREE
+            words = ", ".join(f"{who} {what}" for who, what in said.items())
+            yield Reason(f"judges disagree: {words}", "judges disagree", _DISAGREE)
         if verdict.verdict is not None and verdict.error is not None:
-            yield f"doubted: {verdict.error.replace('_', ' ')}", _DOUBTED
-        yield from ((f"no verdict by {who}: {code}", _NONE) for who, code in _failed_members(verdict))
+            doubted = f"doubted: {verdict.error.replace('_', ' ')}"
+            yield Reason(doubted, doubted, _DOUBTED)
+        for who, code in _failed_members(verdict):
+            yield Reason(f"no verdict by {who}: {code}", f"no verdict by {who}: {code}", _NONE)
     if judgment is not None and judgment.dist_override:
-        yield "the tip was measured far from the block", _DOUBTED
+        yield Reason("the tip was measured far from the block", "measured otherwise", _DOUBTED)
     for later in log.rejudged:
         said_later = later.verdict.verdict
         asked_same = later.verdict.stage == stage and later.verdict.attempt == attempt
         if asked_same and said_later is not None and word is not None and said_later != word:
             by = later.verdict.audit.model or later.verdict.audit.judge
-            yield f"{by} later said {said_later}", _DOUBTED
+            yield Reason(f"{by} later said {said_later}", f"{by} later said another thing", _DOUBTED)
     if word == "unsure":
-        yield "unsure", _UNSURE
+        yield Reason("unsure", "doubtful", _UNSURE)
     elif word is None:
-        code = judgment.error if judgment is not None else verdict.error if verdict is not None else None
-        yield f"no verdict{f': {code}' if code else ''}", _NONE
+        error = judgment.error if judgment is not None else verdict.error if verdict is not None else None
+        missing = f"no verdict{f': {error}' if error else ''}"
+        yield Reason(missing, missing, _NONE)
     elif standing is not None and standing.confidence is not None and standing.confidence < _LOW_CONFIDENCE:
-        yield (
-            f"{word} with a confidence of {standing.confidence:.2f}",
-            _LOW + (_LOW_CONFIDENCE - standing.confidence) / 2,
-        )
+        sure = f"a confidence of {standing.confidence:.2f}"
+        yield Reason(f"{word} with {sure}", sure, _LOW + (_LOW_CONFIDENCE - standing.confidence) / 2)
 
 
 def _said_by_members(verdict: Verdict) -> dict[str, Word]:

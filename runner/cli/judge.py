@@ -46,7 +46,7 @@ def ask(
     """Ask once. Exit code 0 for a verdict (unsure is one), 6 for none."""
     from judges.protocol import Evidence, LabelledPicture
     from runner.cell import Cell, open_cell
-    from runner.cli.trust import camera_of_cell, trust_in
+    from runner.cli.trust import camera_of_cell, level_of, trust_in
     from runner.config import CELL_FILE, Config, with_overrides
     from runner.kinematics.gripper import gripper_of
     from runner.rig import detect_settings, judge_of, saved_view
@@ -95,7 +95,7 @@ def ask(
         "cost_usd": _cost_usd(verdict),
         "calibrated": view is not None,
     }
-    trust = trust_in(opened, verdict, camera=camera_of_cell(opened), picture=read_picture(after))
+    trust = trust_in(opened, verdict, camera=camera_of_cell(opened), level=level_of(read_picture(after)))
     answer |= {"certified": trust.certified, "certified_why": trust.why}
     out.answer(answer, *_told(verdict, answer))
     return 0 if verdict.verdict is not None else 6

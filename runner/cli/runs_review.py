@@ -15,9 +15,8 @@ from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
-    from judges.certificate import Certificates
+    from judges.certificate import Certificate, Certificates
     from runs.queue import Doubtful
-    from runs.schema.run import RunLog
     from runs.schema.verdict import JudgedStage, Verdict, Word
     from runs.statistics import CorrectedRate, Rate
     from runs.store import RunStore, StoredRun
@@ -38,6 +37,9 @@ def rule(
     blind: Annotated[
         bool, typer.Option("--blind", help="It was said before any judge's verdict on this run was seen.")
     ] = False,
+    seen: Annotated[
+        bool, typer.Option("--seen", help="You know already what a judge said: your answer is not kept as a blind one.")
+    ] = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> None:
@@ -56,8 +58,10 @@ def rule(
     if not name:
         raise typer.BadParameter("who says so? give --by NAME")
     store = RunStore(cell / "runs")
+    if blind and seen:
+        raise typer.BadParameter("--blind and --seen say opposite things")
     if verdict is None:
-        stored = _ask_and_put(store, run, of_stage, name, cell)
+        stored = _ask_and_put(store, run, of_stage, name, cell, blind=not seen)
     else:
         if not (why or "").strip():
             raise typer.BadParameter("a ruling has a reason: give --why TEXT")
@@ -75,7 +79,7 @@ def rule(
     out.answer(answer, f"{stored.entry.run_id} {of_stage}: {last.verdict} by {last.by}{changed}")
 
 
-def _ask_and_put(store: RunStore, run: str, stage: JudgedStage, name: str, cell: Path) -> StoredRun:
+def _ask_and_put(store: RunStore, run: str, stage: JudgedStage, name: str, cell: Path, *, blind: bool) -> StoredRun:
     """Pictures, the person's word, then the judge's; a revised word is a second ruling."""
     from judges.person import ask_again, ask_blind
     from judges.steps import Step, evidence_of_step
@@ -91,7 +95,7 @@ def _ask_and_put(store: RunStore, run: str, stage: JudgedStage, name: str, cell:
     asker = TerminalAsker()
     step = Step(stored, stage, last_attempt(stored.log, stage))
     said = ask_blind(asker, evidence_of_step(step, detect_settings(open_cell(cell).config), None))
-    after = put(store, stored.entry.run_id, stage, said.word, by=name, reason=said.reason, blind=True)
+    after = put(store, stored.entry.run_id, stage, said.word, by=name, reason=said.reason, blind=blind)
     verdicts = [v for v in stored.log.verdicts if v.stage == stage]
     if not verdicts:
         return after
@@ -109,10 +113,16 @@ def queue(
         int, typer.Option("--seed", help="Which of the confident ones; they stay the same for a seed.")
     ] = 0,
     last: Annotated[int | None, typer.Option("--last", min=1, help="Only among so many runs, the newest.")] = None,
+    verdicts: Annotated[
+        bool, typer.Option("--verdicts", help="Also show what was said; who has seen that no longer judges blind.")
+    ] = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> None:
-    """What a person should look at, the most doubtful first: no verdict, unsure, disagreements, and some at random."""
+    """What a person should look at, the most doubtful first: no verdict, unsure, disagreements, and some at random.
+
+    Nobody's word is shown, so that you can judge blind; --json holds everything.
+    """
     from runs.queue import queue as doubtful
     from runs.store import RunStore
 
@@ -125,10 +135,10 @@ def queue(
         "seed": seed,
         "unreadable": unreadable,
     }
-    Output(as_json=json).answer(answer, *_queue_told(items, len(runs), unreadable, cell))
+    Output(as_json=json).answer(answer, *_queue_told(items, len(runs), unreadable, cell, verdicts))
 
 
-def _queue_told(items: list[Doubtful], n_runs: int, unreadable: list[str], cell: Path) -> list[Any]:
+def _queue_told(items: list[Doubtful], n_runs: int, unreadable: list[str], cell: Path, with_words: bool) -> list[Any]:
     from rich.text import Text
 
     from runner.cli.show.parts import QUIET, columns, verdict_word
@@ -136,15 +146,16 @@ def _queue_told(items: list[Doubtful], n_runs: int, unreadable: list[str], cell:
     told: list[Any] = [Text(f"can't be read, so not in the queue: {name}", style="yellow") for name in unreadable]
     if not items:
         return [*told, Text(f"nothing to look at in {n_runs} runs", style=QUIET)]
-    table = columns("run", "step", "doubt", "stands", "why", right=("doubt",), wide="why")
+    table = columns("run", "step", "doubt", *["stands"] * with_words, "why", right=("doubt",), wide="why")
     for item in items:
-        table.add_row(
-            item.run_id, item.stage, f"{item.doubt:.2f}", verdict_word(item.word), Text("; ".join(item.reasons))
-        )
+        stands = [verdict_word(item.word)] if with_words else []
+        why = Text("; ".join(item.reasons if with_words else item.blind_reasons))
+        table.add_row(item.run_id, item.stage, f"{item.doubt:.2f}", *stands, why)
     where = "" if cell == DEFAULT_CELL else f" --cell {cell}"
     first = items[0]
     how = f"look and say: trialcell runs rule {first.run_id} --stage {first.stage}{where}"
-    return [*told, table, Text(f"\n{len(items)} of {n_runs} runs' steps; {how}", style=QUIET)]
+    of = f"{len(items)} step{'s' if len(items) > 1 else ''} of {n_runs} run{'s' if n_runs > 1 else ''}"
+    return [*told, table, Text(f"\n{of}; {how}", style=QUIET)]
 
 
 def rates(
@@ -164,7 +175,7 @@ def rates(
     certificates = certificates_of(open_cell(cell))
     found = []
     for of_stage in STAGES if stage is None else (_stage(stage),):
-        found.append((of_stage, tally(logs, of_stage), _corrected(logs, of_stage, certificates)))
+        found.append((of_stage, tally(logs, of_stage), _corrected(runs, of_stage, certificates)))
     answer = {
         "runs": len(runs),
         "unreadable": unreadable,
@@ -175,18 +186,19 @@ def rates(
 
 
 def _corrected(
-    logs: list[RunLog], stage: JudgedStage, certificates: Certificates
+    runs: list[StoredRun], stage: JudgedStage, certificates: Certificates
 ) -> dict[str, tuple[Rate, CorrectedRate | str]]:
     """For each judge: its own raw rate over all that it was heard on, and the corrected one or why there is none."""
     from runs.errors import CannotCorrect
     from runs.statistics import exact_rate
     from runs.verdicts import PERSON
 
-    heard: dict[str, list[tuple[Verdict, RunLog]]] = {}
-    for log in logs:
+    heard: dict[str, list[tuple[Verdict, StoredRun]]] = {}
+    for stored in runs:
+        log = stored.log
         said = [v for v in log.verdicts if v.stage == stage and v.verdict is not None] if not log.dry_run else []
         if said and said[-1].audit.judge != PERSON:
-            heard.setdefault(said[-1].audit.judge, []).append((said[-1], log))
+            heard.setdefault(said[-1].audit.judge, []).append((said[-1], stored))
     found: dict[str, tuple[Rate, CorrectedRate | str]] = {}
     for judge, verdicts in sorted(heard.items()):
         yes = sum(verdict.verdict == "yes" for verdict, _ in verdicts)
@@ -195,7 +207,7 @@ def _corrected(
         if certificate is None:
             found[judge] = (raw, "this judge has not been measured here: trialcell judge calibrate")
             continue
-        why = _not_as_measured(verdicts, certificates)
+        why = _not_as_measured(verdicts, certificates, certificate)
         if why is not None:
             found[judge] = (raw, why)
             continue
@@ -206,13 +218,18 @@ def _corrected(
     return found
 
 
-def _not_as_measured(verdicts: list[tuple[Verdict, RunLog]], certificates: Certificates) -> str | None:
+def _not_as_measured(
+    verdicts: list[tuple[Verdict, StoredRun]], certificates: Certificates, certificate: Certificate
+) -> str | None:
     """Why the judge's error rates don't hold for some of these runs; None where they hold for all."""
-    from judges.certificate import what_changed
-    from runner.cli.trust import camera_of_run, code_version
+    from judges.certificate import other_light, what_changed
+    from runner.cli.trust import camera_of_run, code_version, level_in_run
 
-    changed = [what_changed(verdict, certificates, camera_of_run(log), code_version()) for verdict, log in verdicts]
-    reasons = [reason for reason in changed if reason is not None]
+    reasons = []
+    for verdict, stored in verdicts:
+        changed = what_changed(verdict, certificates, camera_of_run(stored.log), code_version())
+        changed = changed or other_light(certificate.light, level_in_run(stored.log, stored.entry.folder, verdict))
+        reasons += [] if changed is None else [changed]
     return f"in {len(reasons)} of {len(verdicts)} runs {reasons[0]} since it was measured" if reasons else None
 
 

@@ -14,7 +14,7 @@ from runner.cell import Cell
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Verdict
 from runs.store import picture_path
-from runs.verdicts import PERSON
+from runs.verdicts import PERSON, answers_in
 from vision.calibration.file import content_hash, load_lens, load_plane
 from vision.cameras.protocol import Picture, read_picture
 from vision.cameras.quality import assess
@@ -48,7 +48,7 @@ def level_of(picture: Picture | None) -> float | None:
     return None if picture is None else assess(picture).mean_level
 
 
-def trust_in(cell: Cell, verdict: Verdict, *, camera: CameraPart, picture: Picture | None) -> Standing:
+def trust_in(cell: Cell, verdict: Verdict, *, camera: CameraPart, level: float | None) -> Standing:
     """Whether this answer comes from a judge that was measured here and found good enough; unreadable is no."""
     if verdict.audit.judge == PERSON:
         return Standing(False, "a person is not measured")
@@ -56,18 +56,28 @@ def trust_in(cell: Cell, verdict: Verdict, *, camera: CameraPart, picture: Pictu
         certificates = load_certificates(cell.calibration_dir)
     except CertificateUnreadable as error:
         return Standing(False, str(error))
-    return standing_of(verdict, certificates, camera=camera, level=level_of(picture), code_version=code_version())
+    return standing_of(verdict, certificates, camera=camera, level=level, code_version=code_version())
 
 
 def trust_in_run(cell: Cell, log: RunLog, folder: Path) -> dict[JudgedStage, Standing]:
     """The same for each step of a run that a machine judged."""
     found: dict[JudgedStage, Standing] = {}
-    for stage, judgment in log.judgments.items():
+    for stage in log.judgments:
         verdicts = [verdict for verdict in log.verdicts if verdict.stage == stage and verdict.verdict is not None]
         if verdicts and verdicts[-1].audit.judge != PERSON:
-            picture = _picture(judgment.image, folder)
-            found[stage] = trust_in(cell, verdicts[-1], camera=camera_of_run(log), picture=picture)
+            level = level_in_run(log, folder, verdicts[-1])
+            found[stage] = trust_in(cell, verdicts[-1], camera=camera_of_run(log), level=level)
     return found
+
+
+def level_in_run(log: RunLog, folder: Path, verdict: Verdict) -> float | None:
+    """Mean grey level of the picture that a verdict of a run rests on: as measured then, else from the picture."""
+    for answer in answers_in(verdict):
+        measured = answer.audit.measurements or {}
+        if isinstance(level := measured.get("mean_level"), float):
+            return level
+    judgment = log.judgments.get(verdict.stage)
+    return level_of(_picture(None if judgment is None else judgment.image, folder))
 
 
 def certificates_of(cell: Cell) -> Certificates:

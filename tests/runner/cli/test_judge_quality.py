@@ -224,7 +224,7 @@ def test_rejudging_adds_to_the_run(trialcell, ruled, claude_server):
     shown = trialcell("runs", "show", "latest").out
     assert "added later" in shown
     assert "said by claude" in shown
-    assert "claude-haiku-5-5 later said no" in trialcell("runs", "queue", "--share", "0").out
+    assert "claude-haiku-5-5 later said no" in trialcell("runs", "queue", "--share", "0", "--verdicts").out
     again = trialcell("judge", "rejudge", "latest", "--judge", "claude", "--json").object
     assert again["asked"] == 0
     compared = trialcell("judge", "compare", "measured", "claude", "--recorded", "--json").object

@@ -129,6 +129,8 @@ def test_the_queue_names_the_most_doubtful_first(trialcell, judged):
     people = trialcell("runs", "queue", "--share", "0", "--cell", cell)
     assert "no verdict: timeout" in people.out
     assert "trialcell runs rule run_0002" in people.out
+    assert "unsure" not in people.out  # nobody's word, so that people judge blind
+    assert "unsure" in trialcell("runs", "queue", "--share", "0", "--verdicts", "--cell", cell).out
     assert len(trialcell("runs", "queue", "--share", "1", "--cell", cell, "--json").object["queue"]) == 4
 
 
@@ -179,6 +181,15 @@ def test_rates_are_not_corrected_for_a_judge_that_has_changed(trialcell, judged,
     ]["claude"]
     assert claude["corrected"] is None
     assert "in 2 of 2 runs the rubric has changed" in claude["why_not"]
+
+
+def test_rates_are_not_corrected_in_another_light(trialcell, judged, certificate):
+    cell = judged("yes", "no")
+    brighter = certificate.light.model_copy(update={"low_level": 200.0, "high_level": 220.0})
+    save_certificate(cell / "calibration", certificate.model_copy(update={"light": brighter}))
+    place = trialcell("runs", "rates", "--stage", "place", "--cell", cell, "--json").object["stages"]["place"]
+    assert place["judges"]["claude"]["corrected"] is None
+    assert "in 2 of 2 runs the light has changed" in place["judges"]["claude"]["why_not"]
 
 
 def test_rates_are_not_corrected_by_too_few_labels(trialcell, judged, certificate):
