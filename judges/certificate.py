@@ -18,7 +18,7 @@ from judges.errors import CertificateUnreadable
 from runs.appended import append
 from runs.files import storage, write_atomic
 from runs.schema.base import Record
-from runs.schema.verdict import JudgedStage, Verdict
+from runs.schema.verdict import JudgeAudit, JudgedStage, Verdict
 from runs.statistics import CorrectedRate, corrected_rate
 
 CERTIFICATE_FILE = "judge.json"
@@ -46,6 +46,9 @@ class Part(Record):
     effort: str | None = None
     threshold: float | None = None
     crops: bool | None = None
+    max_tokens: int | None = None
+    repeats: int | None = None
+    repeat_below: float | None = None
     code_version: str | None = None
 
 
@@ -164,13 +167,18 @@ def save_certificate(calibration_dir: Path, certificate: Certificate) -> Path:
     return path
 
 
-def parts_of(verdict: Verdict, code_version: str) -> Iterator[Part]:
-    """The judges behind an answer: itself, or those that it was made from."""
+def parts_of(verdict: Verdict, code_version: str, asked_as: JudgeAudit | None = None) -> Iterator[Part]:
+    """The judges behind an answer: itself, or those that it was made from.
+
+    Args:
+        asked_as: of the answer that this one is a member of, where that was had by asking several times.
+    """
+    audit = verdict.audit
+    how = audit if audit.repeats is not None or asked_as is None else asked_as
     if verdict.members:
         for member in verdict.members:
-            yield from parts_of(member, code_version)
+            yield from parts_of(member, code_version, how)
         return
-    audit = verdict.audit
     yield Part(
         judge=audit.judge,
         model=audit.model,
@@ -180,6 +188,9 @@ def parts_of(verdict: Verdict, code_version: str) -> Iterator[Part]:
         effort=audit.effort,
         threshold=audit.threshold,
         crops=audit.crops,
+        max_tokens=audit.max_tokens,
+        repeats=how.repeats,
+        repeat_below=how.repeat_below,
         code_version=code_version if audit.template_hash is None and audit.prompt_hash is None else None,
     )
 
@@ -246,6 +257,9 @@ def _how_it_differs(part: Part, known: tuple[Part, ...]) -> str:
         "effort": "the effort",
         "threshold": "the threshold",
         "crops": "whether closer looks are sent",
+        "max_tokens": "the longest reply allowed",
+        "repeats": "how often it is asked",
+        "repeat_below": "when it is asked again",
         "code_version": "the program",
     }
     for name, what in told.items():

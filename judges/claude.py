@@ -148,6 +148,7 @@ class ModelJudge:
             schema_hash=schema_hash(prepared.question.schema),
             threshold=self.settings.threshold,
             crops=self.settings.crops,
+            max_tokens=self.settings.policy.max_tokens,
             system=prepared.prompt.system,
             prompt=prepared.prompt.text,
             price_table=self.prices.version,

@@ -73,6 +73,11 @@ class RepeatedJudge:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The word that every answer has, unsure where they differ, none where one of them is none."""
+        verdict = self._asked_in_turn(evidence)
+        asked_as = {"repeats": self._times, "repeat_below": self._only_below}
+        return verdict.model_copy(update={"audit": verdict.audit.model_copy(update=asked_as)})
+
+    def _asked_in_turn(self, evidence: Evidence) -> Verdict:
         begun_s = monotonic()
         answers = [asked(self._judge, evidence)]
         first = answers[0]

@@ -63,6 +63,7 @@ def calibrate(
     from runner.cell import open_cell
     from runner.cli.judge_cases import gather
     from runner.cli.trust import code_version
+    from runner.rig import WrongRequest
 
     out, opened = Output(as_json=json), open_cell(cell)
     gathered = gather(opened, paths or (), recorded_by=judge)
@@ -81,13 +82,20 @@ def calibrate(
         )
     reports = [report_of(answers, of_stage, risk=risk) for of_stage in STAGES]
     reports = [report for report in reports if report.n]
+    if not reports:
+        raise WrongRequest(
+            f"there is no labelled step{f' of the stage {stage}' if stage else ''} to hold the judge against",
+            next_step="make a set (trialcell judge make-set DIR) or rule on runs (trialcell runs rule)",
+        )
+    cut_off = sum(report.errors.get("budget", 0) for report in reports)
+    dry = dry or cut_off > 0
     certificates = [
         certificate_of(report, answers, labels_from=gathered.sources, code_version=code_version()) for report in reports
     ]
     if not dry:
         for certificate in certificates:
             save_certificate(opened.calibration_dir, certificate)
-    remarks = [*left_out, *_remarks(gathered.unruled, reports, dry)]
+    remarks = [*left_out, *_remarks(gathered.unruled, reports, dry, cut_off)]
     answer = {
         "stages": {report.stage: report.as_object() for report in reports},
         "certificate": None if dry else str(opened.calibration_dir / "judge.json"),
@@ -178,8 +186,10 @@ def _progress(out: Output, total: int, what: str) -> Iterator[Callable[[int], No
         yield lambda done: bar.update(task, completed=done)
 
 
-def _remarks(unruled: int, reports: list[Report], dry: bool) -> list[str]:
+def _remarks(unruled: int, reports: list[Report], dry: bool, cut_off: int) -> list[str]:
     told = []
+    if cut_off:
+        told.append(f"the budget ran out before {cut_off} answers: give more --budget-usd, or fewer steps with --limit")
     if unruled:
         told.append(
             f"{unruled} judged steps of these runs have no ruling: people rule on doubtful ones first, so the rates "

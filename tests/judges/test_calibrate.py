@@ -11,6 +11,7 @@ import pytest
 from judges.calibrate import Case, ask_all, certificate_of, compare, report_of
 from judges.certificate import CameraPart, load_certificates, save_certificate, standing_of
 from judges.errors import CertificateUnreadable
+from judges.panel import RepeatedJudge
 from judges.protocol import Evidence, LabelledPicture
 from runs.schema.verdict import JudgeAudit, Verdict
 from vision.detect.protocol import DetectSettings
@@ -181,6 +182,22 @@ def test_a_certificate_stands_while_nothing_changes(certified):
 )
 def test_any_change_makes_it_uncertified_and_says_which(certified, judge, changed, why):
     found = standing(judge, certified, **changed)
+    assert not found.certified
+    assert why in found.why
+
+
+@pytest.mark.parametrize(
+    ("times", "below", "why"),
+    [(1, None, "how often it is asked has changed"), (2, None, "how often"), (3, 0.5, "when it is asked again")],
+)
+def test_asked_more_or_less_often_it_is_another_judge(tmp_path, times, below, why):
+    save_certificate(tmp_path, measured(RepeatedJudge(Planted(), 3), n=40)[1])
+    certificates = load_certificates(tmp_path)
+    (case, *_) = cases(2)
+    as_measured = RepeatedJudge(Planted(), 3).judge(case.evidence())
+    assert standing_of(as_measured, certificates, camera=CAMERA, level=100.0, code_version="1.0").certified
+    other = Planted() if times == 1 else RepeatedJudge(Planted(), times, only_below=below)
+    found = standing_of(other.judge(case.evidence()), certificates, camera=CAMERA, level=100.0, code_version="1.0")
     assert not found.certified
     assert why in found.why
 
