@@ -64,8 +64,9 @@ class JudgeAudit(Record):
     For a model: `prompt` is what it read beside the pictures, `prompt_hash` its hash with the system text,
     `template_hash` that of the rubric's texts alone, `schema_hash` that of the form of reply that was asked for.
     `attempts` holds every request, `cost_usd` is what is known to have been billed. A yes or no less sure than
-    `threshold` was made unsure; `crops` says whether closer looks were to be sent. `repeats` is how often a judge was to
-    be asked about a step, where that is more than once, and `repeat_below` the confidence below which it was asked again.
+    `threshold` was made unsure; `crops` says whether closer looks were to be sent. `repeats` is how often a judge was
+    to be asked about a step, where that is more than once, `repeat_below` the confidence below which it was asked
+    again.
     """
 
     judge: str
