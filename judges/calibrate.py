@@ -12,12 +12,14 @@ from random import Random
 from typing import Any
 
 from judges.certificate import LOWER_BOUND, CameraPart, Certificate, Counts, LightPart, parts_of
+from judges.kept import Judging
 from judges.labelled import Label
 from judges.panel import asked
 from judges.protocol import Evidence, Judge
 from judges.steps import PicturesGone
 from runs.agreement import Confusion, Kappa, Operating, Reliability, Sure, reliability, risk_coverage, threshold_for
 from runs.events import utc_text
+from runs.files import sha256_hex
 from runs.schema.verdict import JudgedStage, Verdict
 from runs.statistics import Paired, Rate, exact_rate, mcnemar, wilson_rate
 from vision.cameras.quality import assess
@@ -56,6 +58,8 @@ def ask_all(
     repeats: int = 0,
     repeat_share: float = 1.0,
     seed: int = 0,
+    judging: Judging | None = None,
+    key: str = "",
     progress: Callable[[int], None] = lambda _: None,
     left_out: Callable[[str], None] = lambda _: None,
 ) -> list[Answered]:
@@ -64,15 +68,22 @@ def ask_all(
     Args:
         repeats: how often more the same is asked, in other words or order, on a share of the cases.
         repeat_share: of the cases, 0 to 1, drawn with the seed.
+        judging: keeps every answer and what was sent as soon as it is there; what it holds already is not asked again.
+        key: what tells this judge from others in it.
         progress: told how many are done.
         left_out: told of each case that can't be asked about because its pictures can't be read.
     """
     drawn = Random(seed)
+    known = {} if judging is None else judging.answered(key)
     done = []
     for number, case in enumerate(cases, start=1):
         again_wanted = drawn.random() < repeat_share and judge is not None
         try:
-            answered = _recorded(case) if judge is None else _ask(judge, case, repeats if again_wanted else 0)
+            if judge is None:
+                answered = _recorded(case)
+            else:
+                asking = _Asking(judge, judging, key, known)
+                answered = _ask(asking, case, repeats if again_wanted else 0)
         except (VisionError, PicturesGone) as error:
             left_out(f"{case.id}: {error}")
         else:
@@ -81,10 +92,32 @@ def ask_all(
     return done
 
 
-def _ask(judge: Judge, case: Case, repeats: int) -> Answered:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asking:
+    """A judge, and where its answers are kept."""
+
+    judge: Judge
+    judging: Judging | None
+    key: str
+    known: dict[tuple[str, int], Verdict]
+
+    def about(self, case: Case, evidence: Evidence, repeat: int) -> Verdict:
+        """The answer that is kept already, else a new one, which is kept before anything else happens."""
+        if self.judging is None:
+            return asked(self.judge, replace(evidence, repeat=repeat))
+        pictures = "".join(picture.sha256 for picture in evidence.pictures)
+        own_id = f"{case.id} {sha256_hex(pictures.encode())[:16]}"
+        verdict = self.known.get((own_id, repeat))
+        if verdict is None:
+            verdict = asked(self.judge, replace(evidence, repeat=repeat, keep=self.judging.keep))
+            self.judging.add(own_id, verdict, repeat=repeat, key=self.key)
+        return verdict
+
+
+def _ask(asking: _Asking, case: Case, repeats: int) -> Answered:
     evidence = case.evidence()
-    verdict = asked(judge, evidence)
-    again = tuple(asked(judge, replace(evidence, repeat=number)) for number in range(1, repeats + 1))
+    verdict = asking.about(case, evidence, 0)
+    again = tuple(asking.about(case, evidence, number) for number in range(1, repeats + 1))
     return Answered(case, verdict, again, _level(evidence))
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from json import dumps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -158,6 +159,14 @@ def judge_of(config: Config) -> Judge:
     if config.judge.kind == "person":
         return _person(config)
     raise WrongRequest(f"there is no judge {config.judge.kind!r} to run with", next_step="set judge.kind = measured")
+
+
+def judge_key(config: Config) -> str:
+    """What tells the judge of these settings from others: not its budget and deadline, which change no answer."""
+    settings = config.judge.model_dump(mode="json")
+    for name in ("budget_usd", "budget_calls", "deadline_s", "key_variable", "base_url", "reviewer"):
+        settings.pop(name, None)
+    return dumps(settings, sort_keys=True)
 
 
 def trial_judge(config: Config) -> Judge:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from judges.calibrate import Answered, Case, Comparison, Report
     from judges.certificate import Certificate, LightPart
+    from judges.kept import Judging
     from judges.protocol import Judge
+    from runner.cell import Cell
     from runner.config import Config
 
 PathsArgument = Annotated[
@@ -49,6 +51,7 @@ def calibrate(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many steps, drawn at random.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="For what is drawn at random.")] = 0,
     budget_usd: Annotated[float, typer.Option("--budget-usd", min=0, help="Most dollars to spend in all.")] = 5.0,
+    again: Annotated[bool, typer.Option("--again", help="Ask anew what this judge has answered before.")] = False,
     dry: Annotated[bool, typer.Option("--no-certificate", help="Only tell; leave the certificate as it is.")] = False,
     set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
@@ -70,6 +73,7 @@ def calibrate(
     cases = _drawn(_at(gathered.cases, stage), limit, seed)
     config = _config(opened.config, judge, set_, budget_usd)
     left_out: list[str] = []
+    judging, key = _kept(opened, config, recorded=recorded, again=again)
     with _progress(out, len(cases), "asked") as progress:
         answers = ask_all(
             None if recorded else _judge(config),
@@ -77,6 +81,8 @@ def calibrate(
             repeats=repeats,
             repeat_share=repeat_share,
             seed=seed,
+            judging=judging,
+            key=key,
             progress=progress,
             left_out=left_out.append,
         )
@@ -100,6 +106,7 @@ def calibrate(
         "stages": {report.stage: report.as_object() for report in reports},
         "certificate": None if dry else str(opened.calibration_dir / "judge.json"),
         "labels_from": list(gathered.sources),
+        "answers": None if judging is None else str(judging.path),
         "remarks": remarks,
     }
     out.answer(answer, *(line for pair in zip(reports, certificates, strict=True) for line in told(*pair)), *remarks)
@@ -149,6 +156,23 @@ def _config(config: Config, judge: str | None, set_: list[str] | None, budget_us
 
     many = [f"judge.budget_usd={budget_usd}", "judge.budget_calls=1000000"]
     return with_overrides(config, [*many, *(set_ or []), *([] if judge is None else [f"judge.kind={judge}"])])
+
+
+def _kept(opened: Cell, config: Config, *, recorded: bool, again: bool) -> tuple[Judging | None, str]:
+    """Where a judge's answers are kept as they come, and what tells it from others there; a measurement's are not."""
+    from hashlib import sha256
+
+    from judges.kept import judging_named, new_judging
+    from judges.rubric import load_rubric
+    from runner.rig import judge_key
+
+    if recorded or config.judge.kind == "measured":
+        return None, ""
+    rubrics = [load_rubric(stage, config.judge.language).template_hash for stage in STAGES]
+    key = sha256("\n".join([judge_key(config), *rubrics]).encode()).hexdigest()
+    if again:
+        return new_judging(opened.folder), key
+    return judging_named(opened.folder, f"calibrate_{config.judge.kind}_{key[:12]}"), key
 
 
 def _judge(config: Config) -> Judge:

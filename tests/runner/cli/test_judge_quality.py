@@ -6,6 +6,7 @@ import json
 import shutil
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -159,6 +160,31 @@ def test_a_changed_rubric_model_or_effort_is_uncertified(trialcell, cell_copy, l
     path.write_text(json.dumps(raw), encoding="utf-8")
     claude_server.model = "claude-haiku-5-5"
     assert "the rubric has changed" in trialcell(*ask).object["certified_why"]
+
+
+def test_an_answer_once_paid_for_is_kept_and_not_asked_for_again(trialcell, cell_copy, labelled, claude_server):
+    claude_server.verdict = "no"
+    few = ["judge", "calibrate", labelled, "--judge", "claude", "--limit", 5, "--json"]
+    cut_off = trialcell(*few, "--set", "judge.budget_calls=2")
+    assert any("budget ran out" in remark for remark in cut_off.object["remarks"])
+    assert cut_off.object["certificate"] is None
+    assert not (cell_copy / "calibration" / "judge.json").exists()
+    paid = len(claude_server.seen)
+    assert paid == 2
+    whole = trialcell(*few).object
+    assert len(claude_server.seen) == 5, "only what was missing is asked for"
+    (answers,) = (cell_copy / "judgings").rglob("answers.jsonl")
+    assert Path(whole["answers"]).resolve() == answers.resolve()
+    sent = next(json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines())["verdict"]["audit"]
+    assert all((cell_copy / image["image"]).is_file() for image in sent["images"])
+    trialcell(*few, "--again")
+    assert len(claude_server.seen) == 10
+
+
+def test_without_a_labelled_step_at_that_stage_it_says_so(trialcell, cell_copy, labelled):
+    told = trialcell("judge", "calibrate", labelled, "--stage", "pick")
+    assert told.code == 2
+    assert "no labelled step of the stage pick" in told.err
 
 
 def test_two_judges_are_compared(trialcell, cell_copy, labelled, claude_server):
