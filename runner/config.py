@@ -93,7 +93,9 @@ class ArmSettings(Section):
     """The arm: which one, how it stands, how it moves."""
 
     kind: Literal["twin"] = Field("twin", description="twin: the digital twin, in virtual time")
-    model: str = Field("mecharm270", description="name of a shipped arm, or an arm file: in this folder, or its whole path")
+    model: str = Field(
+        "mecharm270", description="name of a shipped arm, or an arm file: in this folder, or its whole path"
+    )
     base_shift_m: Vec3 = Field((0.0, 0.0, 0.0), description="the base in the cell frame: x right, y up, z forward")
     base_yaw_deg: float = Field(0.0, description="the base's turn; positive as j0")
     tcp_mm: Vec3 = Field((0.0, 0.0, 100.3), description="tool centre point in the last link's frame")

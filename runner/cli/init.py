@@ -14,13 +14,16 @@ from runner.cli.output import Output
 app = typer.Typer()
 
 
-@app.command(epilog="Example: trialcell init --cell desk --block-mm 30 --box-mm 120   or: trialcell init --arm mycobot_280")
+@app.command(
+    epilog="Example: trialcell init --cell desk --block-mm 30 --box-mm 120   or: trialcell init --arm mycobot_280"
+)
 def init(
     cell: CellOption = DEFAULT_CELL,
     block_mm: Annotated[float | None, typer.Option(help="The block's edge, measured with callipers.")] = None,
     box_mm: Annotated[float | None, typer.Option(help="The box's outer side, measured.")] = None,
     arm: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="The arm: one that ships, or an arm file, which is copied in.")
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="The arm: one that ships, or an arm file, which is copied in."),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")

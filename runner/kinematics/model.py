@@ -152,6 +152,12 @@ class ArmModel:
         """How many joints the arm has."""
         return len(self.data.joint)
 
+    @property
+    def longest_reach_m(self) -> float:
+        """No tool point is farther from the base's origin: all steps from joint to joint laid end to end."""
+        steps = np.concatenate((self.T_parent_joint[:, :3, 3], self.T_link_tcp[None, :3, 3]))
+        return float(np.linalg.norm(steps, axis=1).sum())
+
     def with_tool(self, *, tcp_mm: Vector | None = None, roll_deg: float = 0.0) -> ArmModel:
         """The same arm with another tool: its point (mm, last link's frame) and its roll about the flange axis."""
         T = _tool(self.data.tool.tcp_mm if tcp_mm is None else tcp_mm, roll_deg)
@@ -257,17 +263,23 @@ def _contradiction(data: ArmData) -> str | None:
             return f"{joint.name}: min_deg {joint.min_deg} is not below max_deg {joint.max_deg}"
         if not any(joint.axis):
             return f"{joint.name}: an axis of no direction"
-    for part in (*data.shape, *data.look):
-        needed = (part.centre_mm, part.half_mm) if part.kind == "box" else (part.a_mm, part.b_mm, part.radius_mm)
+    parts: tuple[Shape | Look, ...] = (*data.shape, *data.look)
+    for part in parts:
+        needed: tuple[object, ...] = (
+            (part.centre_mm, part.half_mm) if part.kind == "box" else (part.a_mm, part.b_mm, part.radius_mm)
+        )
         if None in needed:
             names = "centre_mm and half_mm" if part.kind == "box" else "a_mm, b_mm and radius_mm"
             return f"a {part.kind} of link {part.link} needs {names}"
         if part.link > n:
             return f"a {part.kind} of link {part.link}, and the last link is {n}"
-    counts = {"masses.links_g": data.masses and data.masses.links_g}
-    counts |= {f"servo.{key}": data.servo and getattr(data.servo, key) for key in ("kp", "kv")}
-    for key, values in counts.items():
-        if values is not None and len(values) != n:
+    figures: list[tuple[str, tuple[float, ...]]] = []
+    if data.masses is not None:
+        figures.append(("masses.links_g", data.masses.links_g))
+    if data.servo is not None:
+        figures += [("servo.kp", data.servo.kp), ("servo.kv", data.servo.kv)]
+    for key, values in figures:
+        if len(values) != n:
             return f"{key} has {len(values)} figures for {n} joints"
     return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -19,7 +20,7 @@ from runner.pictures.canvas import BLUE, INK, SHELL_GREY, SOFT_INK, Canvas, Poin
 from runner.pictures.perspective import Perspective, round_step
 from vision.overlay import GREEN, ORANGE, SKY_BLUE, VERMILLION, WHITE, Bgr
 
-FLOOR_GREY: Bgr = (238, 236, 234)
+FLOOR_GREY: Bgr = (243, 241, 239)
 SHADOW_GREY: Bgr = (214, 211, 208)
 _AXIS = 0.085  # of the scene's size: half the length of a joint's axis
 
@@ -64,11 +65,11 @@ class ArmDrawing:
 def draw_arm(canvas: Canvas, frame: tuple[float, float, float, float], drawing: ArmDrawing) -> None:
     """The arm in the frame (left, top, width, height)."""
     up = Upright.of(drawing.base)
-    chains = np.stack([_chain(drawing.arm, pose, up) for pose in drawing.poses_deg])
+    chains = np.stack([arm_chain(drawing.arm, pose, up) for pose in drawing.poses_deg])
     target = up.points(drawing.target_m)
     ends = np.vstack((chains[0], chains[-1], target))
     size = float(np.ptp(ends, axis=0).max())
-    floor = _floor(ends, size)
+    floor = floor_corners(ends, size)
     eye = Perspective.looking(
         np.vstack((ends, floor)), frame, azimuth_deg=_azimuth_deg(target, chains[-1][-1]), elevation_deg=20.0
     )
@@ -139,7 +140,7 @@ class _Pen:
         if not dashed:
             self.canvas.line(points, colour, 2.2)
             return
-        for a, b in zip(points[:-1], points[1:], strict=True):
+        for a, b in pairwise(points):
             self.canvas.dashed((a[0], a[1]), (b[0], b[1]), SOFT_INK, 2.2, on=8, off=6)
 
     def path(self, tips: FloatArray) -> None:
@@ -195,7 +196,7 @@ class _Pen:
 
         def cost(spot: Point) -> float:
             middle = np.array([spot[0] + width / 2, spot[1] - 6])
-            near = min(_to_segment(middle, a, b) for a, b in zip(links[:-1], links[1:], strict=True))
+            near = min(_to_segment(middle, a, b) for a, b in pairwise(links))
             return self.canvas.crowding(spot, width, 16.0) + 20.0 * max(0.0, width / 2 + 10 - near)
 
         self.canvas.text(min(spots, key=cost), words, size=16, colour=VERMILLION, weight=600, halo=True)
@@ -219,7 +220,7 @@ class _Pen:
         links = self.eye.to_px(chain)
 
         def room(spot: FloatArray) -> float:
-            clear = [_to_segment(spot, a, b) for a, b in zip(links[:-1], links[1:], strict=True)]
+            clear = [_to_segment(spot, a, b) for a, b in pairwise(links)]
             return min([*clear, *(float(np.hypot(*(spot - other))) for other in taken), 40.0])
 
         best = max(spots, key=lambda spot: round(room(spot)))
@@ -276,13 +277,13 @@ class _Pen:
         self.canvas.text((x, y + 5), name, size=15, colour=SOFT_INK, weight=600, align="centre")
 
 
-def _chain(arm: ArmModel, pose_deg: FloatArray, up: Upright) -> FloatArray:
+def arm_chain(arm: ArmModel, pose_deg: FloatArray, up: Upright) -> FloatArray:
     """The base's origin, every joint's, the tool point: shape (n_joints + 2, 3), as drawn."""
     T = link_poses(pose_deg, arm)
     return up.points(np.vstack((np.zeros((1, 3)), T[:, :3, 3])))
 
 
-def _floor(points: FloatArray, size: float) -> FloatArray:
+def floor_corners(points: FloatArray, size: float) -> FloatArray:
     """The corners of a floor under all points, with whole steps round them."""
     step = round_step(size, 10)
     flat = np.vstack((points[:, :2], np.zeros((1, 2))))

@@ -61,7 +61,9 @@ class Canvas:
         self._image = np.full((height * _FINE, width * _FINE, 3), 255, dtype=np.uint8)
         self._letters: list[_Letters] = []
 
-    def line(self, points: Sequence[Point] | FloatArray, colour: Bgr, width: float = 1.0, *, closed: bool = False) -> None:
+    def line(
+        self, points: Sequence[Point] | FloatArray, colour: Bgr, width: float = 1.0, *, closed: bool = False
+    ) -> None:
         """A line through points, with round ends."""
         thick = max(1, round(width * _FINE))
         cv2.polylines(self._image, [_fixed(points)], closed, colour, thick, cv2.LINE_AA, SHIFT)
@@ -125,12 +127,13 @@ class Canvas:
 
     def finished(self) -> NDArray[np.uint8]:
         """The picture: blue, green, red, uint8, shape (height, width, 3)."""
-        image = cv2.resize(self._image, (self.width, self.height), interpolation=cv2.INTER_AREA)
+        fine = self._image
+        image = np.asarray(cv2.resize(fine, (self.width, self.height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
         for one in self._letters:
             if one.halo:
                 self._put_rim(image, one)
             cv2.putText(image, one.text, (round(one.at[0]), round(one.at[1])), one.colour, *self._font_of(one))
-        return np.asarray(image, dtype=np.uint8)
+        return image
 
     def crowding(self, at: Point, width: float, size: float) -> float:
         """How much of letters that begin at a point would lie on others or off the sheet, square pixels."""
@@ -162,10 +165,11 @@ class Canvas:
 
 
 def _sub(length: float) -> int:
-    return max(1, round(length * _FINE * 2**SHIFT))
+    sub: int = round(length * _FINE * 2**SHIFT)
+    return max(1, sub)
 
 
 def _fixed(points: Sequence[Point] | FloatArray) -> NDArray[np.int32]:
     """Pixel centres of the fine picture in fractions, as OpenCV wants them."""
     fine = np.asarray(points, dtype=np.float64).reshape(-1, 1, 2) * _FINE - 0.5
-    return np.round(np.clip(fine, -30_000, 30_000) * 2**SHIFT).astype(np.int32)
+    return np.asarray(np.round(np.clip(fine, -30_000, 30_000) * 2**SHIFT), dtype=np.int32)

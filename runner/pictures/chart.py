@@ -38,7 +38,7 @@ def draw_curves(canvas: Canvas, frame: Frame, curves: Sequence[Curve], *, chosen
         chosen: the attempt to be drawn strong; others are pale.
     """
     left, top, width, height = frame
-    lowest, highest = _decades(curves)
+    lowest, highest = _decades(curves, chosen)
     lengths = [len(values) for values in curves[0].values]
     steps = sum(lengths) - 1 if lengths else 0
 
@@ -107,11 +107,11 @@ def _power(decade: int) -> str:
     return f"{10.0**decade:.{max(0, -decade)}f}"
 
 
-def _decades(curves: Sequence[Curve]) -> tuple[int, int]:
-    """Whole powers of ten round all values and tolerances; what is smaller lies on the lowest line."""
-    values = np.concatenate([np.concatenate([*curve.values, [curve.tolerance]]) for curve in curves])
-    shown = values[values > 0]
-    smallest = min(c.tolerance for c in curves)
-    lowest = max(floor(log10(float(shown.min()))), floor(log10(smallest)) - 3)
-    highest = ceil(log10(float(shown.max()) * 1.0001))
+def _decades(curves: Sequence[Curve], chosen: int) -> tuple[int, int]:
+    """Whole powers of ten round the values, down to where the chosen attempt ends or three below a tolerance."""
+    values = np.concatenate([np.concatenate(list(curve.values)) for curve in curves])
+    tolerance = min(curve.tolerance for curve in curves)
+    end = min(float(curve.values[chosen][-1]) for curve in curves)
+    lowest = max(floor(log10(max(min(end, tolerance * 0.5), 1e-300))), floor(log10(tolerance)) - 3)
+    highest = ceil(log10(max(float(values.max()), tolerance) * 1.0001))
     return lowest, max(highest, lowest + 1)

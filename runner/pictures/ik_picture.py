@@ -6,7 +6,9 @@ Shows what a `Trace` says and solves nothing itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from runner.kinematics.model import ArmModel, FloatArray
 from runner.pictures.arm_drawing import ArmDrawing, draw_arm, length_text
 from runner.pictures.canvas import BLUE, INK, LINE_GREY, PURPLE, SHELL_GREY, SOFT_INK, Canvas
 from runner.pictures.chart import Curve, draw_curves
+from runs.files import write_atomic
 from vision.overlay import GREEN, ORANGE, SKY_BLUE, VERMILLION, WHITE
 
 WIDTH_PX, HEIGHT_PX = 1600, 1000
@@ -62,7 +65,7 @@ def ik_picture(
         reached=best.result.converged,
     )
     draw_arm(canvas, (70.0, 130.0, _SPLIT - 130.0, HEIGHT_PX - 280.0), drawing)
-    _legend(canvas, 40.0, HEIGHT_PX - 52.0, turned=turned, steps=len(best.angles_deg) - 1)
+    _legend(canvas, 40.0, HEIGHT_PX - 52.0, turned=turned, steps=best.result.steps, shells=bool(arm.data.shape))
     right = _SPLIT + 70.0
     _verdict(canvas, right, trace)
     curves = [Curve("position", "mm", [a.residual_mm for a in trace.attempts], tolerance_mm, BLUE, False)]
@@ -75,9 +78,20 @@ def ik_picture(
     return canvas.finished()
 
 
+def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
+    """Write a picture, whole or not at all.
+
+    Raises:
+        StorageUnwritable: it can't be written.
+    """
+    _, data = cv2.imencode(".png", picture)
+    write_atomic(path, data.tobytes())
+
+
 def _asked(target_cell_m: FloatArray, trace: Trace, base: BaseInCell) -> str:
     x, y, z = (f"{v:.3f}" for v in target_cell_m)
-    words = f"target x {x}, y {y}, z {z} m in the cell (x right, y up, z forward)"
+    frame = "the cell (x right, y up, z forward)" if np.linalg.det(base.M) < 0 else "the arm's frame (y up)"
+    words = f"target x {x}, y {y}, z {z} m in {frame}"
     if trace.target.rotation is not None:
         stance = stance_of_rotation(trace.target.rotation, base)
         words += f", tool {round(stance.tilt_deg)}° below the level, heading {round(stance.heading_deg)}°"
@@ -127,7 +141,7 @@ def _joints(canvas: Canvas, left: float, top: float, arm: ArmModel, trace: Trace
         canvas.ring((began, y), 5.0, SOFT_INK, 2.0)
         canvas.disc((ended, y), 7.4, WHITE)
         canvas.disc((ended, y), 6.0, BLUE)
-        value = f"{poses_deg[-1, i]:.1f}".replace("-", "−")
+        value = f"{round(float(poses_deg[-1, i]), 1) + 0.0:.1f}".replace("-", "−")
         canvas.text((WIDTH_PX - 40.0, y + 5), value, size=15, weight=600, align="right")
     y = top + 34 + step * arm.n_joints + 4
     canvas.ring((left + 6, y - 5), 5.0, SOFT_INK, 2.0)
@@ -136,16 +150,16 @@ def _joints(canvas: Canvas, left: float, top: float, arm: ArmModel, trace: Trace
     canvas.text((left + 92, y), "answer", size=14)
 
 
-def _legend(canvas: Canvas, left: float, base: float, *, turned: bool, steps: int) -> None:
+def _legend(canvas: Canvas, left: float, base: float, *, turned: bool, steps: int, shells: bool) -> None:
     x, y = left, base
     words: Sequence[tuple[str, str]] = [
         ("link", "link"),
         ("axis", "joint and its axis"),
-        ("tool", "tool point and direction"),
-        ("target", "target" + (" and direction wanted" if turned else "")),
+        ("tool", "tool point and its z axis"),
+        ("target", "target" + (" and z axis wanted" if turned else "")),
         ("start", "start"),
         *([("step", "after each step")] if steps > 1 else []),
-        ("shell", "collision shapes"),
+        *([("shell", "collision shapes")] if shells else []),
     ]
     for kind, text in words:
         width = 46.0 + canvas.text_width(text, size=14) + 22.0

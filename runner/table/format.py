@@ -211,8 +211,13 @@ def export_csv(path: Path, table: ReachTable) -> None:
     write_atomic(path, out.getvalue())
 
 
-def import_csv(path: Path, cell: CellOfTable) -> ReachTable:
+def import_csv(path: Path, cell: CellOfTable, arm: ArmModel | None = None) -> ReachTable:
     """A table from a CSV with the field's columns.
+
+    Args:
+        path: of the CSV.
+        cell: what the rows depend on.
+        arm: of the cell with its tool; found by its name if it ships with the program.
 
     Raises:
         NoTableYet: there is no such file.
@@ -222,7 +227,7 @@ def import_csv(path: Path, cell: CellOfTable) -> ReachTable:
     """
     if not path.exists():
         raise NoTableYet(path)
-    arm = cell.arm()
+    arm = arm or cell.arm()
     names = column_names(arm.n_joints)
     try:
         options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))

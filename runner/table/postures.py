@@ -12,7 +12,7 @@ from math import atan2, cos, degrees, hypot, radians, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.config import Config
+from runner.config import BadSetting, Config
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_rotation
 from runner.kinematics.ik.dls import DampedLeastSquares
@@ -54,9 +54,16 @@ def planning_limits(arm: ArmModel, config: Config) -> JointLimits:
 
 
 def arm_of(config: Config) -> tuple[ArmModel, BaseInCell]:
-    """The arm with its tool, and its base, as the settings say."""
+    """The arm with its tool, and its base, as the settings say.
+
+    Raises:
+        UnknownArm, BadArmFile: see `load_arm`.
+        BadSetting: an arm of another number of joints than the settings are for.
+    """
     a = config.arm
     arm = load_arm(a.model).with_tool(tcp_mm=a.tcp_mm, roll_deg=a.tool_roll_deg)
+    if arm.n_joints != len(a.home_deg):
+        raise BadSetting("arm.model", f"{arm.name} has {arm.n_joints} joints, not {len(a.home_deg)}", "settings")
     return arm, BaseInCell.at(a.base_shift_m, a.base_yaw_deg)
 
 

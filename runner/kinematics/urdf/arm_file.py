@@ -52,12 +52,12 @@ def import_arm(
 
 
 def _lines(document: UrdfDocument, chain: Chain, name: str, tool_axis: str) -> Iterable[str]:
-    source = f"{document.path.name}, sha256 {document.sha256}"
+    source = f"{_one_line(document.path.name)}, sha256 {document.sha256}"
     yield f"# {name}: made from a URDF. Lengths mm, angles degrees."
-    yield f"# Every figure is from {document.path.name} (robot {_one_line(document.robot)!r}), the lines named below;"
-    yield f"# its sha256: {document.sha256}"
-    yield f"# Base frame: link {chain.base_link}. Tool point: origin of link {chain.tip_link}; the tool points along its"
-    yield f"# {tool_axis} axis, which is z here."
+    yield f"# Every figure is from {_one_line(document.path.name)} (robot {_one_line(document.robot)!r}),"
+    yield f"# at the lines named below; its sha256: {document.sha256}"
+    yield f"# Base frame: link {_one_line(chain.base_link)}. Tool point: origin of link {_one_line(chain.tip_link)};"
+    yield f"# the tool points along its {tool_axis} axis, which is z here."
     yield ""
     yield f"name = {_text(name)}"
     yield f"title = {_text(f'{_one_line(document.robot)}, from {document.path.name}')}"
@@ -67,11 +67,11 @@ def _lines(document: UrdfDocument, chain: Chain, name: str, tool_axis: str) -> I
     yield f"home_deg = {_array([_home(joint) for joint in chain.joints])}"
     for number, joint in enumerate(chain.joints):
         yield ""
-        after = f", behind fixed {', '.join(joint.folded)}" if joint.folded else ""
+        after = f", behind fixed {_one_line(', '.join(joint.folded))}" if joint.folded else ""
         yield f"# line {joint.line}{after}"
         yield "[[joint]]"
         yield f'name = "j{number}"'
-        yield f"urdf_name = {_text(joint.urdf_name)}"
+        yield f"urdf_name = {_text(_one_line(joint.urdf_name))}"
         yield f"origin_mm = {_array(joint.origin_mm)}"
         yield f"rpy_deg = {_array(joint.rpy_deg)}"
         yield f"axis = {_array(joint.axis)}"
@@ -81,7 +81,7 @@ def _lines(document: UrdfDocument, chain: Chain, name: str, tool_axis: str) -> I
         yield f"max_deg = {joint.max_deg!r}"
     yield ""
     if chain.tool_folded:
-        yield f"# behind fixed {', '.join(chain.tool_folded)}"
+        yield f"# behind fixed {_one_line(', '.join(chain.tool_folded))}"
     yield "[tool]"
     yield f"tcp_mm = {_array(chain.tcp_mm)}"
     yield from _shells(chain)
@@ -90,8 +90,8 @@ def _lines(document: UrdfDocument, chain: Chain, name: str, tool_axis: str) -> I
 def _shells(chain: Chain) -> Iterable[str]:
     if not chain.shapes:
         yield ""
-        yield "# The URDF has no simple collision shapes along the arm: add [[shape]] capsules and boxes round each link,"
-        yield "# or nothing keeps the links off table and box."
+        yield "# The URDF has no simple collision shapes along the arm: add [[shape]] capsules and boxes round"
+        yield "# each link, or nothing keeps the links off table and box."
         return
     yield ""
     yield "# Collision shapes of the URDF; cylinders as the capsules that cover them."
@@ -117,7 +117,7 @@ def _notes(document: UrdfDocument, chain: Chain) -> Iterable[str]:
         gone = f", {len(missing)} of them not there ({missing[0]})" if missing else ""
         yield f"{_count(meshes, 'mesh', 'meshes')} not read{gone}: kinematics needs none"
     if not chain.shapes:
-        yield "no simple collision shapes: the guard knows nothing of this arm's links until [[shape]] entries are added"
+        yield "no simple collision shapes: the guard knows nothing of the links until [[shape]] entries are added"
     if chain.left_out:
         yield f"not part of the arm: {_count(len(chain.left_out), 'joint', 'joints')} ({', '.join(chain.left_out[:6])})"
     by_hand = [joint.urdf_name for joint in chain.joints if joint.limits_given]

@@ -100,8 +100,12 @@ def chain_of(
     unknown = given.keys() - {joint.name for joint in turning}
     if unknown:
         names = ", ".join(joint.name for joint in turning)
-        raise JointNotUsable(document.path, min(unknown), "limits for a joint that is not in the arm", f"it has {names}")
-    joints, carried, folded = [], [(base, np.eye(4), 0)], list[str]()
+        raise JointNotUsable(
+            document.path, min(unknown), "limits for a joint that is not in the arm", f"it has {names}"
+        )
+    joints: list[ChainJoint] = []
+    carried: list[tuple[str, FloatArray, int]] = [(base, np.eye(4), 0)]  # links, where they lie, behind which joint
+    folded: list[str] = []
     T, moved = np.eye(4), False
     for joint in way:
         step = _transform(joint.xyz_m, joint.rpy_rad)

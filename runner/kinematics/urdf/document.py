@@ -146,7 +146,7 @@ def _tree(path: Path, raw: bytes) -> _Node:
     except expat.ExpatError as error:
         why = f"it is not XML: {expat.ErrorString(error.code)} in line {error.lineno}"
         raise BadUrdf(path, why, "give the path of a URDF file") from None
-    except ValueError as error:  # an encoding that Python has no name for
+    except (ValueError, LookupError) as error:  # an encoding that Python has no name for
         raise BadUrdf(path, f"it is not XML: {error}", "save it as UTF-8") from None
     return top.below[0]
 
