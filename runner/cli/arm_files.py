@@ -87,7 +87,7 @@ def import_(
     from runs.files import write_atomic
 
     out = Output(as_json=json)
-    name = name or (out_file.stem if out_file is not None else urdf.stem.removesuffix(".urdf"))
+    name = name or (out_file.stem if out_file is not None else urdf.stem.removesuffix(".urdf") or "arm")
     if not name.replace("_", "a").replace("-", "a").isalnum():
         raise typer.BadParameter(f"--name: letters, digits, - and _ make a name, got {name!r}")
     if name in shipped_arms():

@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_it_draws_and_says_how_it_went(trialcell, here):
-    told = trialcell("ik", "show", "-0.1", "0.05", "0.18", "--tilt-deg", "60", *ARM, "--json")
+    told = trialcell("ik", "show", "-0.1", "0.05", "0.15", "--tilt-deg", "90", *ARM, "--json")
     assert told.code == 0, told.err
     answer = told.object
     assert answer["status"] == "converged"

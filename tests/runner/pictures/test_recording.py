@@ -16,7 +16,9 @@ def rows_of(path):
     found: dict[str, list] = {}
     for chunk in rerun.chunk.RrdReader(str(path)).stream():
         batch = chunk.to_record_batch()
-        steps = [None] * batch.num_rows if chunk.is_static else batch.column(batch.schema.names.index(TIMELINE)).to_pylist()
+        steps = (
+            [None] * batch.num_rows if chunk.is_static else batch.column(batch.schema.names.index(TIMELINE)).to_pylist()
+        )
         names = [name for name in batch.schema.names if ":" in name]
         for row, step in enumerate(steps):
             values = {name: batch.column(batch.schema.names.index(name))[row].as_py() for name in names}

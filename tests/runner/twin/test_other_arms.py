@@ -47,7 +47,7 @@ def test_the_models_joint_frames_are_the_kinematics_frames():
 def test_it_moves_where_it_is_told(wait_still):
     twin = build_twin(CONFIG, seed=1)
     goal_deg = np.array([30.0, -30.0, -60.0, 20.0, 10.0, 0.0])
-    twin.arm.send_angles_deg(goal_deg, speed_percent=60)
+    twin.arm.send_path(goal_deg[None], speed_percent=60)
     wait_still(twin)
     reached = twin.arm.read_angles_deg()
     twin.close()

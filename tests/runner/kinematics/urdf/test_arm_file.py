@@ -10,12 +10,14 @@ import pytest
 from runner.kinematics.model import load_arm
 from runner.kinematics.urdf.arm_file import import_arm
 
-SHAPES = """<robot name="boxy"><link name="base"><collision><geometry><box size="0.1 0.2 0.04"/></geometry></collision></link>
+SHAPES = """<robot name="boxy"><link name="base"><collision><geometry><box size="0.1 0.2 0.04"/></geometry>
+</collision></link>
 <joint name="j" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.1" rpy="0 0 1.5708"/>
 <axis xyz="0 0 1"/><limit lower="0.5" upper="1.5"/></joint>
-<link name="a"><collision><origin xyz="0 0 0.05" rpy="0 1.5707963267948966 0"/><geometry><cylinder radius="0.02" length="0.1"/>
-</geometry></collision><visual><geometry><mesh filename="gone.stl"/></geometry></visual></link>
-<joint name="f" type="fixed"><parent link="a"/><child link="tool"/><origin xyz="0 0 0.2" rpy="1.5707963267948966 0 0"/></joint>
+<link name="a"><collision><origin xyz="0 0 0.05" rpy="0 1.5707963267948966 0"/><geometry>
+<cylinder radius="0.02" length="0.1"/></geometry></collision><visual><geometry><mesh filename="gone.stl"/></geometry></visual></link>
+<joint name="f" type="fixed"><parent link="a"/><child link="tool"/>
+<origin xyz="0 0 0.2" rpy="1.5707963267948966 0 0"/></joint>
 <link name="tool"><collision><geometry><sphere radius="0.03"/></geometry></collision></link></robot>"""
 
 
@@ -25,7 +27,7 @@ def test_every_figure_has_its_file_line_and_hash(urdf):
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     assert f"sha256: {sha256}" in made.text
     assert sha256 in made.arm.data.source
-    assert "# line 2\n[[joint]]" in made.text
+    assert "# line 3\n[[joint]]" in made.text
     assert 'urdf_name = "j"' in made.text
 
 

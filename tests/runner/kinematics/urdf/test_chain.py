@@ -52,9 +52,7 @@ def chains(draw):
 
 @settings(max_examples=60, deadline=None)
 @given(rows=chains(), axis=st.sampled_from(sorted(TOOL_AXES)), seed=st.integers(0, 2**16))
-def test_an_imported_arm_stands_where_mujoco_has_it(
-    rows, axis, seed, chain_text, mujoco_poses, tmp_path_factory
-):
+def test_an_imported_arm_stands_where_mujoco_has_it(rows, axis, seed, chain_text, mujoco_poses, tmp_path_factory):
     text = chain_text(rows)
     path = tmp_path_factory.mktemp("urdf") / "arm.urdf"
     path.write_text(text)
@@ -163,7 +161,11 @@ def test_a_wrong_or_missing_base_is_told(urdf):
         import_arm(urdf(two), "arm")
     assert caught.value.option == "--base-link"
     assert import_arm(urdf(two), "arm", base_link="other").chain.tip_link == "b"
-    for wrong in ({"base_link": "nope"}, {"base_link": "base", "tip_link": "nope"}, {"base_link": "base", "tip_link": "b"}):
+    for wrong in (
+        {"base_link": "nope"},
+        {"base_link": "base", "tip_link": "nope"},
+        {"base_link": "base", "tip_link": "b"},
+    ):
         with pytest.raises(ChooseLink):
             import_arm(urdf(two), "arm", **wrong)
 
