@@ -116,7 +116,7 @@ def import_(
         Text(f"{name}: {made.arm.n_joints} joints from {chain.base_link} to {chain.tip_link}, in {file}", style="bold"),
         _joints(made.arm),
         *(Text(f"note: {note}") for note in made.notes),
-        Text(f"next: trialcell ik show 0.2 0 0.2 --arm {file} --out ik.png", style="dim"),
+        Text(f"next: trialcell ik show 0.15 0.15 0.15 --arm {file} --out ik.png", style="dim"),
     )
     return 0
 

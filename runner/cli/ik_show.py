@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from runner.cli.output import Output
 
 if TYPE_CHECKING:
     from runner.kinematics.frames import BaseInCell
-    from runner.kinematics.ik.protocol import IkTarget
+    from runner.kinematics.ik.protocol import IkSolver, IkTarget, JointLimits
     from runner.kinematics.ik.trace import Trace
     from runner.kinematics.model import ArmModel
 
@@ -44,7 +45,6 @@ def show(
     """Draw an arm at a target in the cell: skeleton, joint axes, error, every step of the search."""
     from rich.text import Text
 
-    from runner.kinematics.ik.dls import DampedLeastSquares
     from runner.kinematics.ik.protocol import JointLimits
     from runner.kinematics.ik.trace import trace
     from runner.pictures.ik_picture import ik_picture, write_png
@@ -59,16 +59,8 @@ def show(
     model, base = _arm_and_base(arm, cell)
     target = _target((x, y, z), tilt_deg, heading_deg, model, base)
     limits = JointLimits.of(model)
-    found = trace(
-        lambda steps: DampedLeastSquares(
-            model, limits=limits, tolerance_m=TOLERANCE_MM / 1000, tolerance_deg=TOLERANCE_DEG, max_steps=steps
-        ),
-        target,
-        _start(start, model),
-        limits,
-        attempts=attempts,
-    )
-    name = "damped least squares"
+    name, solver = _solver(model, limits)
+    found = trace(solver, target, _start(start, model), limits, attempts=attempts)
     picture = ik_picture(found, model, base, solver=name, tolerance_mm=TOLERANCE_MM, tolerance_deg=TOLERANCE_DEG)
     write_png(out_file, picture)
     if rerun is not None:
@@ -81,6 +73,19 @@ def show(
     if view and rerun is not None:
         _open(rerun)
     return 0
+
+
+def _solver(arm: ArmModel, limits: JointLimits) -> tuple[str, Callable[[int], IkSolver]]:
+    """The solver's name, and how to make one that may take so many steps."""
+    from runner.kinematics.ik.dls import DampedLeastSquares
+
+    def stopping(steps: int) -> IkSolver:
+        tolerance_m = TOLERANCE_MM / 1000.0
+        return DampedLeastSquares(
+            arm, limits=limits, tolerance_m=tolerance_m, tolerance_deg=TOLERANCE_DEG, max_steps=steps
+        )
+
+    return "damped least squares", stopping
 
 
 def _arm_and_base(arm: str | None, cell: Path) -> tuple[ArmModel, BaseInCell]:

@@ -84,7 +84,7 @@ def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
     Raises:
         StorageUnwritable: it can't be written.
     """
-    _, data = cv2.imencode(".png", picture)
+    _, data = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 9])
     write_atomic(path, data.tobytes())
 
 

@@ -15,7 +15,8 @@ SHAPES = """<robot name="boxy"><link name="base"><collision><geometry><box size=
 <joint name="j" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.1" rpy="0 0 1.5708"/>
 <axis xyz="0 0 1"/><limit lower="0.5" upper="1.5"/></joint>
 <link name="a"><collision><origin xyz="0 0 0.05" rpy="0 1.5707963267948966 0"/><geometry>
-<cylinder radius="0.02" length="0.1"/></geometry></collision><visual><geometry><mesh filename="gone.stl"/></geometry></visual></link>
+<cylinder radius="0.02" length="0.1"/></geometry></collision>
+<visual><geometry><mesh filename="gone.stl"/></geometry></visual></link>
 <joint name="f" type="fixed"><parent link="a"/><child link="tool"/>
 <origin xyz="0 0 0.2" rpy="1.5707963267948966 0 0"/></joint>
 <link name="tool"><collision><geometry><sphere radius="0.03"/></geometry></collision></link></robot>"""
