@@ -15,7 +15,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Example: trialcell init --cell desk --block-mm 30 --box-mm 120   or: trialcell init --arm mycobot_280"
+    epilog="Example: trialcell init --cell desk --block-mm 30 --box-mm 120   or   trialcell init --arm mycobot_280"
 )
 def init(
     cell: CellOption = DEFAULT_CELL,
