@@ -124,7 +124,7 @@ def read_urdf(path: Path) -> UrdfDocument:
 
 
 def _tree(path: Path, raw: bytes) -> _Node:
-    parser = expat.ParserCreate(namespace_separator="|")
+    parser = expat.ParserCreate()  # knows no namespaces: many a URDF uses prefixes that it never declares
     top = _Node("", {}, 0)
     open_nodes = [top]
 
@@ -153,11 +153,11 @@ def _tree(path: Path, raw: bytes) -> _Node:
 
 def _refuse_xacro(path: Path, root: _Node) -> None:
     """Xacro that was never expanded. A left-over xacro:property does no harm and is common."""
-    calls = [n for n in root.below if "xacro" in n.tag and n.tag.rpartition("|")[2] not in ("property", "arg")]
+    calls = [n for n in root.below if n.tag.startswith("xacro:") and n.tag not in ("xacro:property", "xacro:arg")]
     nodes, line = [root], calls[0].line if calls else 0
     while nodes and not line:
         node = nodes.pop()
-        if "xacro" in node.tag:
+        if node.tag.startswith("xacro:"):
             continue
         if any("${" in value or "$(" in value for value in node.attributes.values()):
             line = node.line
@@ -176,7 +176,8 @@ def _link(path: Path, node: _Node, name: str) -> UrdfLink:
             if form.tag == "mesh":
                 meshes.append(form.attributes.get("filename", ""))
             elif part.tag == "collision" and form.tag in ("box", "cylinder", "sphere"):
-                shapes.append(_shape(path, part, form))
+                shape = _shape(path, part, form)
+                shapes += [shape] if min(shape.size_m) > 0 else []
     return UrdfLink(name, tuple(shapes), tuple(dict.fromkeys(m for m in meshes if m)))
 
 
@@ -187,8 +188,8 @@ def _shape(path: Path, part: _Node, form: _Node) -> UrdfShape:
     else:
         names = ("radius", "length") if form.tag == "cylinder" else ("radius",)
         size = tuple(_numbers(path, form, name, 1)[0] for name in names)
-    if min(size) <= 0:
-        raise BadUrdf(path, f"line {form.line}: a {form.tag} of size {min(size):g}", "sizes are above zero")
+    if min(size) < 0:
+        raise BadUrdf(path, f"line {form.line}: a {form.tag} of size {min(size):g}", "sizes are not below zero")
     return UrdfShape(form.tag, xyz, rpy, size)  # type: ignore[arg-type]
 
 
@@ -259,7 +260,7 @@ def _numbers(path: Path, node: _Node, key: str, count: int, default: str | None 
     if text is None:
         raise BadUrdf(path, f"line {node.line}: <{node.tag}> has no {key}", f'add {key}="…"')
     try:
-        values = tuple(float(word) for word in text.split())
+        values = tuple(float(word) for word in text.replace(", ", " ").split())
     except ValueError:
         values = ()
     if len(values) != count or not all(map(isfinite, values)):

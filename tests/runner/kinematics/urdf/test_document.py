@@ -42,6 +42,11 @@ def joint(inside: str, kind: str = "revolute", name: str = "j") -> str:
         (joint(ENDS + '<limit lower="-170" upper="170"/>'), "look like degrees", "radians"),
         (joint(ENDS + '<limit lower="1" upper="-1"/>'), "lower 1 is above upper -1", "swap"),
         (joint(ENDS + '<limit lower="x" upper="1"/>'), "not a finite number", "mend"),
+        (
+            '<robot><link name="a"><collision><geometry><sphere radius="-1"/></geometry></collision></link></robot>',
+            "a sphere of size -1",
+            "below zero",
+        ),
     ],
 )
 def test_a_bad_file_is_told_in_one_sentence_with_a_next_step(urdf, text, told, next_step):
@@ -103,6 +108,24 @@ def test_a_loop_is_told(urdf, joints):
     )
     with pytest.raises(BadUrdf, match="the links make a loop"):
         read_urdf(urdf(f'<robot name="r">{links}{made}</robot>'))
+
+
+def test_what_real_files_do_is_understood(urdf):
+    """Prefixes that are never declared, commas between numbers, shapes of no size, words of other programs."""
+    text = (
+        f'<robot name="r">{LINKS}<joint name="j" type="revolute">{ENDS}<origin xyz="0.1, 0 0.2" rpy="1.57, 0, 0"/>'
+        '<limit lower="-1" upper="1"/><drake:damping value="3"/></joint><gazebo reference="a"><x/></gazebo>'
+        '<link name="c"><collision><geometry><sphere radius="0"/></geometry></collision></link></robot>'
+    )
+    document = read_urdf(urdf(text))
+    assert document.joints[0].xyz_m == (0.1, 0.0, 0.2)
+    assert document.joints[0].rpy_rad == (1.57, 0.0, 0.0)
+    assert document.links["c"].shapes == ()
+
+
+def test_a_decimal_comma_is_not_guessed_at(urdf):
+    with pytest.raises(BadUrdf, match="not 3 finite numbers"):
+        read_urdf(urdf(joint(ENDS + '<origin xyz="0,1 0,2 0,3"/>')))
 
 
 def test_missing_meshes_are_known(urdf, tmp_path):
