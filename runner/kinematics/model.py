@@ -113,6 +113,14 @@ class ServoData(_Data):
     encoder_steps: int
 
 
+class SearchData(_Data):
+    """Where searches for postures of the arm begin, and which of its wrist's two ways is kept."""
+
+    starts_deg: tuple[tuple[float, ...], ...] = Field(min_length=1)
+    wrist_roll: int | None = Field(None, ge=0)
+    """Half a turn of this joint, and the next one the other way, points the tool alike: it is kept near zero."""
+
+
 class ArmData(_Data):
     """A whole arm file."""
 
@@ -128,6 +136,7 @@ class ArmData(_Data):
     gripper: GripperData | None = None
     masses: MassData | None = None
     servo: ServoData | None = None
+    search: SearchData | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,19 +274,36 @@ def _contradiction(data: ArmData) -> str | None:
             return f"{joint.name}: an axis of no direction"
     parts: tuple[Shape | Look, ...] = (*data.shape, *data.look)
     for part in parts:
-        needed: tuple[object, ...] = (
-            (part.centre_mm, part.half_mm) if part.kind == "box" else (part.a_mm, part.b_mm, part.radius_mm)
+        wrong = _part_contradiction(part, n)
+        if wrong is not None:
+            return wrong
+    return _count_contradiction(data)
+
+
+def _part_contradiction(part: Shape | Look, n_joints: int) -> str | None:
+    box = part.kind == "box"
+    needed: tuple[object, ...] = (part.centre_mm, part.half_mm) if box else (part.a_mm, part.b_mm, part.radius_mm)
+    if None in needed:
+        return (
+            f"a {part.kind} of link {part.link} needs {'centre_mm and half_mm' if box else 'a_mm, b_mm and radius_mm'}"
         )
-        if None in needed:
-            names = "centre_mm and half_mm" if part.kind == "box" else "a_mm, b_mm and radius_mm"
-            return f"a {part.kind} of link {part.link} needs {names}"
-        if part.link > n:
-            return f"a {part.kind} of link {part.link}, and the last link is {n}"
+    if part.link > n_joints:
+        return f"a {part.kind} of link {part.link}, and the last link is {n_joints}"
+    return None
+
+
+def _count_contradiction(data: ArmData) -> str | None:
+    """Figures that must be as many as the joints, and joints that must be there."""
+    n = len(data.joint)
     figures: list[tuple[str, tuple[float, ...]]] = []
     if data.masses is not None:
         figures.append(("masses.links_g", data.masses.links_g))
     if data.servo is not None:
         figures += [("servo.kp", data.servo.kp), ("servo.kv", data.servo.kv)]
+    if data.search is not None:
+        figures += [("search.starts_deg", start) for start in data.search.starts_deg]
+        if data.search.wrist_roll is not None and data.search.wrist_roll >= n - 1:
+            return f"search.wrist_roll {data.search.wrist_roll} has no joint after it"
     for key, values in figures:
         if len(values) != n:
             return f"{key} has {len(values)} figures for {n} joints"

@@ -14,8 +14,6 @@ import numpy as np
 from runner.kinematics.ik.protocol import IkResult, IkSolver, IkTarget, JointLimits
 from runner.kinematics.model import FloatArray, frozen
 
-_SPREAD = 0.6180339887498949  # golden ratio's fraction: starts of later attempts lie far from each other
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
@@ -72,7 +70,7 @@ def trace(
     """
     found: list[Attempt] = []
     for number in range(attempts):
-        start = np.asarray(start_deg, dtype=float) if number == 0 else _spread(limits, number)
+        start = np.asarray(start_deg, dtype=float) if number == 0 else limits.spread(number)
         found.append(_attempt(solver, target, start, max_steps))
         if found[-1].result.converged:
             break
@@ -89,9 +87,3 @@ def _attempt(solver: Callable[[int], IkSolver], target: IkTarget, start_deg: Flo
         frozen(np.array([row.residual_deg for row in rows])),
         last,
     )
-
-
-def _spread(limits: JointLimits, number: int) -> FloatArray:
-    n = len(limits.min_deg)
-    share = (0.5 + number * _SPREAD ** (1.0 + np.arange(n) / n)) % 1.0
-    return np.asarray(limits.min_deg + (0.1 + 0.8 * share) * (limits.max_deg - limits.min_deg))
