@@ -20,6 +20,7 @@ def list_(json: JsonOption = False) -> int:
     """The arms that ship with the program."""
     from rich.table import Table
 
+    from runner.kinematics.ik.reach import reach_m
     from runner.kinematics.model import load_arm, shipped_arms
 
     out = Output(as_json=json)
@@ -28,7 +29,7 @@ def list_(json: JsonOption = False) -> int:
     for arm in arms:
         missing = _missing_for_twin(arm)
         twin = "yes" if not missing else f"no: no {', '.join(missing)}"
-        table.add_row(arm.name, arm.data.title, str(arm.n_joints), f"{_reach_m(arm) * 1000:.0f} mm", twin)
+        table.add_row(arm.name, arm.data.title, str(arm.n_joints), f"{reach_m(arm) * 1000:.0f} mm", twin)
     out.answer(
         {"arms": [_facts(arm) for arm in arms]},
         table,
@@ -45,6 +46,7 @@ def show(
     """Joints, limits, tool point and sources of an arm, and what it lacks for the twin."""
     from rich.text import Text
 
+    from runner.kinematics.ik.reach import reach_m
     from runner.kinematics.model import load_arm
 
     if name is None:
@@ -56,7 +58,7 @@ def show(
     lines = [
         f"tool point {_short(tool.tcp_mm)} mm in the last link's frame, roll {tool.roll_deg:g}°",
         f"home       {_short(arm.data.home_deg)}°",
-        f"reach      {_reach_m(arm) * 1000:.0f} mm at most from the first joint to the tool point, stretched out",
+        f"reach      {reach_m(arm) * 1000:.0f} mm from the base axis to the tool point",
         f"shells     {len(arm.data.shape)} for collisions" if arm.data.shape else "shells     none: add [[shape]]",
         "twin       " + ("all it needs is there" if not missing else f"can't be simulated: no {', '.join(missing)}"),
         f"source     {arm.data.source or 'see the comments in its file'}",
@@ -145,6 +147,8 @@ def _joints(arm: ArmModel) -> Table:
 
 
 def _facts(arm: ArmModel) -> dict[str, Any]:
+    from runner.kinematics.ik.reach import reach_m
+
     data = arm.data
     return {
         "name": arm.name,
@@ -154,7 +158,7 @@ def _facts(arm: ArmModel) -> dict[str, Any]:
         "joints": [joint.model_dump(mode="json") for joint in data.joint],
         "tool": data.tool.model_dump(mode="json"),
         "home_deg": list(data.home_deg),
-        "reach_m": round(_reach_m(arm), 6),
+        "reach_m": round(reach_m(arm), 4),
         "shells": len(data.shape),
         "missing_for_twin": _missing_for_twin(arm),
     }
@@ -163,14 +167,6 @@ def _facts(arm: ArmModel) -> dict[str, Any]:
 def _missing_for_twin(arm: ArmModel) -> list[str]:
     parts = {"gripper": arm.data.gripper, "masses": arm.data.masses, "servo": arm.data.servo}
     return [name for name, part in parts.items() if part is None]
-
-
-def _reach_m(arm: ArmModel) -> float:
-    """No tool point is farther from the first joint than all steps laid end to end."""
-    import numpy as np
-
-    steps = [T[:3, 3] for T in arm.T_parent_joint[1:]] + [arm.T_link_tcp[:3, 3]]
-    return float(sum(np.linalg.norm(step) for step in steps))
 
 
 def _short(values: Any) -> str:
