@@ -60,7 +60,9 @@ def show(
     target = _target((x, y, z), tilt_deg, heading_deg, model, base)
     limits = JointLimits.of(model)
     name, solver = _solver(model, limits)
-    found = trace(solver, target, _start(start, model), limits, attempts=attempts)
+    begin = _start(start, model)
+    with out.aside.status("searching"):
+        found = trace(solver, target, begin, limits, attempts=attempts)
     picture = ik_picture(found, model, base, solver=name, tolerance_mm=TOLERANCE_MM, tolerance_deg=TOLERANCE_DEG)
     write_png(out_file, picture)
     if rerun is not None:
