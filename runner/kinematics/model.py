@@ -117,6 +117,8 @@ class SearchData(_Data):
     """Where searches for postures of the arm begin, and which of its wrist's two ways is kept."""
 
     starts_deg: tuple[tuple[float, ...], ...] = Field(min_length=1)
+    fallback_deg: tuple[tuple[float, ...], ...] = ()
+    """Further starts, on branches that are less handy, for what the others don't lead to."""
     wrist_roll: int | None = Field(None, ge=0)
     """Half a turn of this joint, and the next one the other way, points the tool alike: it is kept near zero."""
 
@@ -302,6 +304,7 @@ def _count_contradiction(data: ArmData) -> str | None:
         figures += [("servo.kp", data.servo.kp), ("servo.kv", data.servo.kv)]
     if data.search is not None:
         figures += [("search.starts_deg", start) for start in data.search.starts_deg]
+        figures += [("search.fallback_deg", start) for start in data.search.fallback_deg]
         if data.search.wrist_roll is not None and data.search.wrist_roll >= n - 1:
             return f"search.wrist_roll {data.search.wrist_roll} has no joint after it"
     for key, values in figures:

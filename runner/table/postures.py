@@ -164,24 +164,29 @@ def _straight(
     lo, hi = solver.limits.min_deg, solver.limits.max_deg
     best, room = np.zeros((n, solver.arm.n_joints)), np.full(n, -np.inf)
     search = solver.arm.data.search
-    for start in _starts(solver):
-        found = solver.solve_many(points, frames, None, np.tile(start, (n, 1)))
+    starts, fallback = _starts(solver)
+    for number, start in enumerate((*starts, *fallback)):
+        rows = np.arange(n) if number < len(starts) else np.flatnonzero(~np.isfinite(room))
+        found = solver.solve_many(points[rows], frames[rows], None, np.tile(start, (len(rows), 1)))
         spare = np.minimum(found.angles_deg - lo, hi - found.angles_deg).min(axis=1)
         fit = found.converged
         if search is not None and search.wrist_roll is not None:
             fit &= np.abs(found.angles_deg[:, search.wrist_roll]) < _WRIST_ROLL_DEG
-        spare = np.where(fit, spare, -np.inf)
-        better = spare > room + 1e-6
-        best[better], room[better] = found.angles_deg[better], spare[better]
+        better = fit & (spare > room[rows] + 1e-6)
+        best[rows[better]], room[rows[better]] = found.angles_deg[better], spare[better]
     return best, np.isfinite(room)
 
 
-def _starts(solver: DampedLeastSquares) -> list[FloatArray]:
-    """Where to begin: as the arm file says, else all over the limits."""
+def _starts(solver: DampedLeastSquares) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Where to begin, and where for what is left then: as the arm file says, else all over the limits."""
     limits, search = solver.limits, solver.arm.data.search
     if search is None:
-        return [limits.spread(number) for number in range(_SPREAD_STARTS)]
-    return [np.clip(np.array(start), limits.min_deg, limits.max_deg) for start in search.starts_deg]
+        return [limits.spread(number) for number in range(_SPREAD_STARTS)], []
+
+    def inside(poses_deg: tuple[tuple[float, ...], ...]) -> list[FloatArray]:
+        return [np.clip(np.array(pose), limits.min_deg, limits.max_deg) for pose in poses_deg]
+
+    return inside(search.starts_deg), inside(search.fallback_deg)
 
 
 def _turned(solver: DampedLeastSquares, straight: Postures, sign: float, wanted: list[float]) -> list[Postures]:
