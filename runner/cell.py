@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.config import CELL_FILE, ArmSettings, CellUnreadable, Config, load, to_toml
+from runner.config import CELL_FILE, CellUnreadable, Config, load, to_toml
 from runs.errors import StorageUnwritable
 from runs.files import write_atomic
 
@@ -56,8 +56,6 @@ class Cell:
 def open_cell(folder: Path, overrides: Iterable[str] = ()) -> Cell:
     """The cell in that folder, made with working twin defaults where there is none yet.
 
-    An `arm.model` that is the path of an arm file is looked for in the cell's folder first.
-
     Raises:
         StorageUnwritable: the folder can't be made.
         CellUnreadable, UnknownSetting, BadSetting: its settings can't be used.
@@ -69,15 +67,7 @@ def open_cell(folder: Path, overrides: Iterable[str] = ()) -> Cell:
         raise CellUnreadable(settings, error.strerror or str(error)) from error
     if not exists:
         make_cell(folder, Config())
-    config = load(settings, overrides)
-    return Cell(folder, config.model_copy(update={"arm": _with_own_arm_file(config.arm, folder)}))
-
-
-def _with_own_arm_file(arm: ArmSettings, folder: Path) -> ArmSettings:
-    """The arm's settings with the whole path of its file, where `model` names a file in the cell's folder."""
-    file = folder / arm.model
-    named = arm.model.endswith(".toml") and file.is_file()
-    return arm.model_copy(update={"model": str(file.resolve())}) if named else arm
+    return Cell(folder, load(settings, overrides))
 
 
 def make_cell(folder: Path, config: Config) -> Cell:

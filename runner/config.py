@@ -351,6 +351,8 @@ def setting_names() -> list[str]:
 def load(path: Path, overrides: Iterable[str] = ()) -> Config:
     """The settings in a `cell.toml`, with `section.key=value` overrides laid over them.
 
+    An `arm.model` that names an arm file in the same folder becomes its whole path.
+
     Raises:
         CellUnreadable: the file can't be read or is not TOML.
         UnknownSetting, BadSetting: see `parse`.
@@ -361,7 +363,11 @@ def load(path: Path, overrides: Iterable[str] = ()) -> Config:
         raise CellUnreadable(path, str(error)) from error
     parse(raw, str(path))
     overrides = list(overrides)
-    return parse(_overridden(raw, overrides), "--set") if overrides else parse(raw, str(path))
+    config = parse(_overridden(raw, overrides), "--set") if overrides else parse(raw, str(path))
+    own = path.parent / config.arm.model
+    if not (config.arm.model.endswith(".toml") and own.is_file()):
+        return config
+    return config.model_copy(update={"arm": config.arm.model_copy(update={"model": str(own.resolve())})})
 
 
 def with_overrides(config: Config, overrides: Iterable[str]) -> Config:

@@ -211,13 +211,8 @@ def export_csv(path: Path, table: ReachTable) -> None:
     write_atomic(path, out.getvalue())
 
 
-def import_csv(path: Path, cell: CellOfTable, arm: ArmModel | None = None) -> ReachTable:
+def import_csv(path: Path, cell: CellOfTable) -> ReachTable:
     """A table from a CSV with the field's columns.
-
-    Args:
-        path: of the CSV.
-        cell: what the rows depend on.
-        arm: of the cell with its tool; found by its name if it ships with the program.
 
     Raises:
         NoTableYet: there is no such file.
@@ -227,7 +222,7 @@ def import_csv(path: Path, cell: CellOfTable, arm: ArmModel | None = None) -> Re
     """
     if not path.exists():
         raise NoTableYet(path)
-    arm = arm or cell.arm()
+    arm = cell.arm()
     names = column_names(arm.n_joints)
     try:
         options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))

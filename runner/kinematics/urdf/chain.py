@@ -12,9 +12,9 @@ from math import atan2, cos, degrees, hypot, sin
 
 import numpy as np
 
-from runner.kinematics.errors import ChooseLink, JointNotUsable
 from runner.kinematics.model import FloatArray, Vector, rpy_matrix
 from runner.kinematics.urdf.document import UrdfDocument, UrdfJoint, UrdfShape
+from runner.kinematics.urdf.errors import ChooseLink, JointNotUsable
 
 TOOL_AXES: dict[str, FloatArray] = {
     "z": np.eye(3),

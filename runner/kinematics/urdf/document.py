@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal, get_args
 from xml.parsers import expat
 
-from runner.kinematics.errors import BadUrdf
 from runner.kinematics.model import Vector
+from runner.kinematics.urdf.errors import BadUrdf
 
 MAX_BYTES = 20_000_000
 FARTHEST_M = 20.0  # a longer step between two joints is millimetres by mistake

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.kinematics.errors import ChooseLink, JointNotUsable
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.urdf.arm_file import import_arm
 from runner.kinematics.urdf.chain import TOOL_AXES, chain_of
 from runner.kinematics.urdf.document import read_urdf
+from runner.kinematics.urdf.errors import ChooseLink, JointNotUsable
 
 LIMIT = '<limit lower="-2" upper="2"/>'
 

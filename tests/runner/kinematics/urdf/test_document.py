@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.kinematics.errors import BadUrdf
 from runner.kinematics.urdf.document import read_urdf
+from runner.kinematics.urdf.errors import BadUrdf
 
 LINKS = '<link name="a"/><link name="b"/>'
 ENDS = '<parent link="a"/><child link="b"/>'
