@@ -93,7 +93,9 @@ class ArmSettings(Section):
     """The arm: which one, how it stands, how it moves."""
 
     kind: Literal["twin"] = Field("twin", description="twin: the digital twin, in virtual time")
-    model: str = Field("mecharm270", description="name of a shipped arm, or the path of an arm file")
+    model: str = Field(
+        "mecharm270", description="name of a shipped arm, or an arm file: in this folder, or its whole path"
+    )
     base_shift_m: Vec3 = Field((0.0, 0.0, 0.0), description="the base in the cell frame: x right, y up, z forward")
     base_yaw_deg: float = Field(0.0, description="the base's turn; positive as j0")
     tcp_mm: Vec3 = Field((0.0, 0.0, 100.3), description="tool centre point in the last link's frame")
@@ -349,6 +351,8 @@ def setting_names() -> list[str]:
 def load(path: Path, overrides: Iterable[str] = ()) -> Config:
     """The settings in a `cell.toml`, with `section.key=value` overrides laid over them.
 
+    An `arm.model` that names an arm file in the same folder becomes its whole path.
+
     Raises:
         CellUnreadable: the file can't be read or is not TOML.
         UnknownSetting, BadSetting: see `parse`.
@@ -359,7 +363,11 @@ def load(path: Path, overrides: Iterable[str] = ()) -> Config:
         raise CellUnreadable(path, str(error)) from error
     parse(raw, str(path))
     overrides = list(overrides)
-    return parse(_overridden(raw, overrides), "--set") if overrides else parse(raw, str(path))
+    config = parse(_overridden(raw, overrides), "--set") if overrides else parse(raw, str(path))
+    own = path.parent / config.arm.model
+    if not (config.arm.model.endswith(".toml") and own.is_file()):
+        return config
+    return config.model_copy(update={"arm": config.arm.model_copy(update={"model": str(own.resolve())})})
 
 
 def with_overrides(config: Config, overrides: Iterable[str]) -> Config:

@@ -390,7 +390,7 @@ def _provenance(cell: Cell, tables: CellTables, camera: Camera, seed: int) -> tu
         cell_id=config.cell.id,
         code_version=version("trialcell"),
         arm_kind=config.arm.kind,
-        arm_model=config.arm.model,
+        arm_model=tables.reach.cell.arm_model,
         camera=camera.name,
         judge=config.judge.kind,
         seed=seed,

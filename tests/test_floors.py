@@ -35,7 +35,10 @@ def test_style_holds(command):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["runs", "--help"], ["table", "--help"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["runs", "--help"], ["table", "--help"], ["run", "--help"], ["arm", "--help"], ["ik", "--help"]],
+)
 def test_help_loads_nothing_heavy(arguments):
     code = (
         "import sys\n"
@@ -51,7 +54,9 @@ def test_help_loads_nothing_heavy(arguments):
 
 
 def test_untyped_libraries_are_imported_in_one_module_each():
-    homes: dict[str, set[str]] = {name: set() for name in ("mujoco", "numba", "pymycobot", "serial", "pyarrow")}
+    homes: dict[str, set[str]] = {
+        name: set() for name in ("mujoco", "numba", "pymycobot", "serial", "pyarrow", "rerun")
+    }
     for package in ("runner", "vision", "judges", "runs"):
         for path in (ROOT / package).rglob("*.py"):
             for line in path.read_text(encoding="utf-8").splitlines():

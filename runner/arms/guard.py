@@ -16,6 +16,7 @@ from runner.arms.errors import Refused
 from runner.arms.protocol import Arm, ArmHealth
 from runner.config import ArmSettings, GuardSettings, TableSettings
 from runner.geometry import Clearance, Obstacles, clearances, first_broken, margin_mm, swept
+from runner.kinematics.errors import NoShells
 from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.model import ArmModel, FloatArray
 from runs.schema.motion import GuardRecord, LimitViolation
@@ -37,7 +38,13 @@ class GuardRules:
 
     @classmethod
     def of(cls, model: ArmModel, arm: ArmSettings, table: TableSettings, margins: GuardSettings) -> GuardRules:
-        """The rules of a cell: the arm file's limits less the margin, and the settings."""
+        """The rules of a cell: the arm file's limits less the margin, and the settings.
+
+        Raises:
+            NoShells: the arm file has no collision shapes, and a guard that sees nothing guards nothing.
+        """
+        if not model.data.shape:
+            raise NoShells(model.name)
         return cls(
             min_deg=tuple(float(v) + arm.limit_margin_deg for v in model.min_deg),
             max_deg=tuple(float(v) - arm.limit_margin_deg for v in model.max_deg),

@@ -18,6 +18,7 @@ from runner.config import GuardSettings
 from runner.geometry.bodies import Body, arm_body, with_held
 from runner.geometry.distance import Axes, Vec, axes_of, box_to_box, components, minus, point_to_box
 from runner.geometry.obstacles import HeldBlock, Obstacles, Solids, solids_of
+from runner.kinematics.errors import NoShells
 from runner.kinematics.fk import link_poses
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel, FloatArray
@@ -73,12 +74,18 @@ def clearances(angles_deg: FloatArray, arm: ArmModel, base: BaseInCell, obstacle
 
 
 def smallest_mm(angles_deg: FloatArray, arm: ArmModel, base: BaseInCell, obstacles: Obstacles) -> FloatArray:
-    """The smallest clearance to anything of each pose, shape (P,), for sorting many poses at once."""
+    """The smallest clearance to anything of each pose, shape (P,), for sorting many poses at once.
+
+    Raises:
+        NoShells: the arm file has neither shells nor a gripper.
+    """
     poses = np.atleast_2d(np.asarray(angles_deg, dtype=float))
     out = np.empty(len(poses))
     for start in range(0, len(poses), _BLOCK_OF_POSES):
         part = slice(start, start + _BLOCK_OF_POSES)
         _, found = _measured(poses[part], arm, base, obstacles)
+        if not found:
+            raise NoShells(arm.name)
         out[part] = np.min([d.metres.min(axis=0) for d in found], axis=0) * 1000.0
     return out
 

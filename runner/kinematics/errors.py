@@ -52,6 +52,17 @@ class NoGripper(KinematicsError):
         super().__init__(f"{arm} has no gripper", next_step="give its arm file a [gripper] section")
 
 
+class NoShells(KinematicsError):
+    """An arm whose file says nothing of its links' size, where something is to be kept clear of them."""
+
+    def __init__(self, arm: str) -> None:
+        self.arm = arm
+        super().__init__(
+            f"{arm} has no collision shapes, so no path of it can be checked",
+            next_step="add [[shape]] capsules and boxes round its links to its arm file",
+        )
+
+
 class OutsideOpening(KinematicsError):
     """A gap that the jaws can't have."""
 

@@ -50,6 +50,13 @@ class BaseInCell:
         return np.asarray(vectors_cell @ self.M)
 
 
+def standing(arm: ArmModel) -> BaseInCell:
+    """Where an arm without a cell stands: at the origin. One whose own y is up has its own frame for a cell."""
+    if arm.data.up == "z":
+        return BaseInCell.at()
+    return BaseInCell(frozen(np.eye(3)), frozen(np.zeros(3)))
+
+
 @dataclass(frozen=True, slots=True)
 class ToolStance:
     """How the tool stands in the cell: its tilt below the level (90 points straight down) and its heading."""

@@ -40,9 +40,10 @@ class JointData(_Data):
 
 
 class ToolData(_Data):
-    """The tool centre point in the last link's frame."""
+    """The tool centre point in the last link's frame, and the tool's roll about the flange axis."""
 
     tcp_mm: Vector
+    roll_deg: float = 0.0
     flange_z_mm: float = 0.0
 
 
@@ -112,11 +113,22 @@ class ServoData(_Data):
     encoder_steps: int
 
 
+class SearchData(_Data):
+    """Where searches for postures of the arm begin, and which of its wrist's two ways is kept."""
+
+    starts_deg: tuple[tuple[float, ...], ...] = Field(min_length=1)
+    fallback_deg: tuple[tuple[float, ...], ...] = ()
+    """Further starts, on branches that are less handy, for what the others don't lead to."""
+    wrist_roll: int | None = Field(None, ge=0)
+    """Half a turn of this joint, and the next one the other way, points the tool alike: it is kept near zero."""
+
+
 class ArmData(_Data):
     """A whole arm file."""
 
     name: str
     title: str
+    source: str = ""
     up: Literal["y", "z"]
     home_deg: tuple[float, ...]
     joint: tuple[JointData, ...] = Field(min_length=1)
@@ -126,6 +138,7 @@ class ArmData(_Data):
     gripper: GripperData | None = None
     masses: MassData | None = None
     servo: ServoData | None = None
+    search: SearchData | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,12 +163,16 @@ class ArmModel:
         """How many joints the arm has."""
         return len(self.data.joint)
 
+    @property
+    def longest_reach_m(self) -> float:
+        """No tool point is farther from the base's origin: all steps from joint to joint laid end to end."""
+        steps = np.concatenate((self.T_parent_joint[:, :3, 3], self.T_link_tcp[None, :3, 3]))
+        return float(np.linalg.norm(steps, axis=1).sum())
+
     def with_tool(self, *, tcp_mm: Vector | None = None, roll_deg: float = 0.0) -> ArmModel:
         """The same arm with another tool: its point (mm, last link's frame) and its roll about the flange axis."""
-        T = np.eye(4)
-        T[:3, :3] = rpy_matrix(0.0, 0.0, radians(roll_deg))
-        T[:3, 3] = np.asarray(self.data.tool.tcp_mm if tcp_mm is None else tcp_mm) / 1000.0
-        return ArmModel(self.data, self.T_parent_joint, self.axes, frozen(T), self.min_deg, self.max_deg, self.home_deg)
+        T = _tool(self.data.tool.tcp_mm if tcp_mm is None else tcp_mm, roll_deg)
+        return ArmModel(self.data, self.T_parent_joint, self.axes, T, self.min_deg, self.max_deg, self.home_deg)
 
 
 def frozen(array: FloatArray) -> FloatArray:
@@ -176,6 +193,13 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> FloatArray:
     )
 
 
+def _tool(tcp_mm: Vector, roll_deg: float) -> FloatArray:
+    T = np.eye(4)
+    T[:3, :3] = rpy_matrix(0.0, 0.0, radians(roll_deg))
+    T[:3, 3] = np.asarray(tcp_mm) / 1000.0
+    return frozen(T)
+
+
 def build(data: ArmData) -> ArmModel:
     """An `ArmModel` from the figures of an arm file."""
     n = len(data.joint)
@@ -185,13 +209,11 @@ def build(data: ArmData) -> ArmModel:
         T[i, :3, 3] = np.asarray(joint.origin_mm) / 1000.0
     axes = np.array([joint.axis for joint in data.joint], dtype=float)
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-    tcp = np.eye(4)
-    tcp[:3, 3] = np.asarray(data.tool.tcp_mm) / 1000.0
     return ArmModel(
         data=data,
         T_parent_joint=frozen(T),
         axes=frozen(axes),
-        T_link_tcp=frozen(tcp),
+        T_link_tcp=_tool(data.tool.tcp_mm, data.tool.roll_deg),
         min_deg=frozen(np.array([j.min_deg for j in data.joint])),
         max_deg=frozen(np.array([j.max_deg for j in data.joint])),
         home_deg=frozen(np.array(data.home_deg, dtype=float)),
@@ -214,9 +236,21 @@ def load_arm(name: str) -> ArmModel:
     if name in shipped_arms():
         text, where = (_arms_folder() / f"{name}.toml").read_text(encoding="utf-8"), name
     elif Path(name).is_file():
-        text, where = Path(name).read_text(encoding="utf-8"), name
+        try:
+            text, where = Path(name).read_text(encoding="utf-8"), name
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadArmFile(name, f"can't be read: {error}") from error
     else:
         raise UnknownArm(name, shipped_arms())
+    return read_arm(text, where)
+
+
+def read_arm(text: str, where: str) -> ArmModel:
+    """The arm that the text of an arm file describes; `where` it stands, for messages.
+
+    Raises:
+        BadArmFile: see `load_arm`.
+    """
     try:
         data = ArmData.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -224,12 +258,59 @@ def load_arm(name: str) -> ArmModel:
     except ValidationError as error:
         first = error.errors()[0]
         raise BadArmFile(where, f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
-    if len(data.home_deg) != len(data.joint):
-        raise BadArmFile(where, f"home_deg has {len(data.home_deg)} angles for {len(data.joint)} joints")
+    wrong = _contradiction(data)
+    if wrong is not None:
+        raise BadArmFile(where, wrong)
+    return build(data)
+
+
+def _contradiction(data: ArmData) -> str | None:
+    """What can't be so in figures that are each of the right kind; None where all fit."""
+    n = len(data.joint)
+    if len(data.home_deg) != n:
+        return f"home_deg has {len(data.home_deg)} angles for {n} joints"
     for joint in data.joint:
         if not joint.min_deg < joint.max_deg:
-            raise BadArmFile(where, f"{joint.name}: min_deg {joint.min_deg} is not below max_deg {joint.max_deg}")
-    return build(data)
+            return f"{joint.name}: min_deg {joint.min_deg} is not below max_deg {joint.max_deg}"
+        if not any(joint.axis):
+            return f"{joint.name}: an axis of no direction"
+    parts: tuple[Shape | Look, ...] = (*data.shape, *data.look)
+    for part in parts:
+        wrong = _part_contradiction(part, n)
+        if wrong is not None:
+            return wrong
+    return _count_contradiction(data)
+
+
+def _part_contradiction(part: Shape | Look, n_joints: int) -> str | None:
+    box = part.kind == "box"
+    needed: tuple[object, ...] = (part.centre_mm, part.half_mm) if box else (part.a_mm, part.b_mm, part.radius_mm)
+    if None in needed:
+        return (
+            f"a {part.kind} of link {part.link} needs {'centre_mm and half_mm' if box else 'a_mm, b_mm and radius_mm'}"
+        )
+    if part.link > n_joints:
+        return f"a {part.kind} of link {part.link}, and the last link is {n_joints}"
+    return None
+
+
+def _count_contradiction(data: ArmData) -> str | None:
+    """Figures that must be as many as the joints, and joints that must be there."""
+    n = len(data.joint)
+    figures: list[tuple[str, tuple[float, ...]]] = []
+    if data.masses is not None:
+        figures.append(("masses.links_g", data.masses.links_g))
+    if data.servo is not None:
+        figures += [("servo.kp", data.servo.kp), ("servo.kv", data.servo.kv)]
+    if data.search is not None:
+        figures += [("search.starts_deg", start) for start in data.search.starts_deg]
+        figures += [("search.fallback_deg", start) for start in data.search.fallback_deg]
+        if data.search.wrist_roll is not None and data.search.wrist_roll >= n - 1:
+            return f"search.wrist_roll {data.search.wrist_roll} has no joint after it"
+    for key, values in figures:
+        if len(values) != n:
+            return f"{key} has {len(values)} figures for {n} joints"
+    return None
 
 
 def _arms_folder() -> Path:

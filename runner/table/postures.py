@@ -12,7 +12,7 @@ from math import atan2, cos, degrees, hypot, radians, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.config import Config
+from runner.config import BadSetting, Config
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_rotation
 from runner.kinematics.ik.dls import DampedLeastSquares
@@ -22,7 +22,8 @@ from runs.schema.geometry import TablePoint
 
 BoolArray = NDArray[np.bool_]
 
-_STARTS_DEG = ((40.0, -20.0, 30.0), (70.0, -40.0, 20.0), (20.0, 30.0, 20.0), (60.0, 10.0, -30.0), (10.0, -10.0, 60.0))
+_SPREAD_STARTS = 12  # for an arm whose file names none
+_WRIST_ROLL_DEG = 60.0  # a straight posture with more of it has its wrist turned over
 _TURN_STEP_DEG = 15.0
 _SPARE_DEG = 2.0
 _SPARE_J1_DEG = 0.5  # j1 sags forward, so taking the sag off commands less
@@ -54,9 +55,16 @@ def planning_limits(arm: ArmModel, config: Config) -> JointLimits:
 
 
 def arm_of(config: Config) -> tuple[ArmModel, BaseInCell]:
-    """The arm with its tool, and its base, as the settings say."""
+    """The arm with its tool, and its base, as the settings say.
+
+    Raises:
+        UnknownArm, BadArmFile: see `load_arm`.
+        BadSetting: an arm of another number of joints than the settings are for.
+    """
     a = config.arm
     arm = load_arm(a.model).with_tool(tcp_mm=a.tcp_mm, roll_deg=a.tool_roll_deg)
+    if arm.n_joints != len(a.home_deg):
+        raise BadSetting("arm.model", f"{arm.name} has {arm.n_joints} joints, not {len(a.home_deg)}", "settings")
     return arm, BaseInCell.at(a.base_shift_m, a.base_yaw_deg)
 
 
@@ -115,20 +123,25 @@ def jaws_as_at(joints_deg: FloatArray, frames: FloatArray, arm: ArmModel) -> Flo
 def wrist_kept_low(
     solver: DampedLeastSquares, points: FloatArray, frames: FloatArray, joints: FloatArray
 ) -> FloatArray:
-    """Poses whose j3 is past a quarter turn with the wrist turned over instead, where that can be had.
+    """Poses whose wrist is rolled past a quarter turn with it turned over instead, where that can be had.
 
-    Turning j3 by half a turn and j4 the other way points the tool alike, with the jaws the other way round.
+    Rolling it by half a turn and bending it the other way points the tool alike, with the jaws the other way round.
+    Poses of an arm whose file names no such joint stay as they are.
     """
     out = joints.copy()
-    far = np.flatnonzero(np.abs(joints[:, 3]) > 90.0)
+    search = solver.arm.data.search
+    if search is None or search.wrist_roll is None:
+        return out
+    roll, bend = search.wrist_roll, search.wrist_roll + 1
+    far = np.flatnonzero(np.abs(joints[:, roll]) > 90.0)
     if not len(far):
         return out
     start = joints[far]
-    start[:, 3] -= 180.0 * np.sign(start[:, 3])
-    start[:, 4] *= -1.0
+    start[:, roll] -= 180.0 * np.sign(start[:, roll])
+    start[:, bend] *= -1.0
     start = np.clip(start, solver.limits.min_deg, solver.limits.max_deg)
     found = solver.solve_many(points[far], jaws_as_at(start, frames[far], solver.arm), None, start)
-    better = found.converged & (np.abs(found.angles_deg[:, 3]) < np.abs(joints[far, 3]))
+    better = found.converged & (np.abs(found.angles_deg[:, roll]) < np.abs(joints[far, roll]))
     out[far[better]] = found.angles_deg[better]
     return out
 
@@ -150,14 +163,30 @@ def _straight(
     points, frames = _points(radius, height), _frames(tilt, np.zeros(n))
     lo, hi = solver.limits.min_deg, solver.limits.max_deg
     best, room = np.zeros((n, solver.arm.n_joints)), np.full(n, -np.inf)
-    for j1, j2, j4 in _STARTS_DEG:
-        start = np.clip(np.array([0.0, j1, j2, 0.0, j4, solver.arm.home_deg[5]]), lo, hi)
-        found = solver.solve_many(points, frames, None, np.tile(start, (n, 1)))
+    search = solver.arm.data.search
+    starts, fallback = _starts(solver)
+    for number, start in enumerate((*starts, *fallback)):
+        rows = np.arange(n) if number < len(starts) else np.flatnonzero(~np.isfinite(room))
+        found = solver.solve_many(points[rows], frames[rows], None, np.tile(start, (len(rows), 1)))
         spare = np.minimum(found.angles_deg - lo, hi - found.angles_deg).min(axis=1)
-        spare = np.where(found.converged & (np.abs(found.angles_deg[:, 3]) < 60.0), spare, -np.inf)
-        better = spare > room + 1e-6
-        best[better], room[better] = found.angles_deg[better], spare[better]
+        fit = found.converged
+        if search is not None and search.wrist_roll is not None:
+            fit &= np.abs(found.angles_deg[:, search.wrist_roll]) < _WRIST_ROLL_DEG
+        better = fit & (spare > room[rows] + 1e-6)
+        best[rows[better]], room[rows[better]] = found.angles_deg[better], spare[better]
     return best, np.isfinite(room)
+
+
+def _starts(solver: DampedLeastSquares) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Where to begin, and where for what is left then: as the arm file says, else all over the limits."""
+    limits, search = solver.limits, solver.arm.data.search
+    if search is None:
+        return [limits.spread(number) for number in range(_SPREAD_STARTS)], []
+
+    def inside(poses_deg: tuple[tuple[float, ...], ...]) -> list[FloatArray]:
+        return [np.clip(np.array(pose), limits.min_deg, limits.max_deg) for pose in poses_deg]
+
+    return inside(search.starts_deg), inside(search.fallback_deg)
 
 
 def _turned(solver: DampedLeastSquares, straight: Postures, sign: float, wanted: list[float]) -> list[Postures]:

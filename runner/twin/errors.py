@@ -20,7 +20,7 @@ class ArmWithoutTwin(TwinError):
         self.arm, self.missing = arm, missing
         super().__init__(
             f"the arm {arm} can't be simulated: its file has no [{missing}]",
-            next_step=f"add [{missing}] to the arm file, or use arm.model = mecharm270",
+            next_step=f"add [{missing}] to its arm file, or use arm.model = mecharm270 or mycobot_280",
         )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from runner.kinematics.errors import BadTarget
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 
+_GOLDEN = 0.6180339887498949  # golden ratio's fraction
 FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
 
 
@@ -93,6 +94,12 @@ class JointLimits:
         for joint, limit in (max_deg or {}).items():
             hi[joint] = min(hi[joint], limit)
         return cls(frozen(lo), frozen(hi))
+
+    def spread(self, number: int) -> FloatArray:
+        """The number-th of poses that lie far from each other and from the limits, shape (n_joints,)."""
+        n = len(self.min_deg)
+        share = (0.5 + number * _GOLDEN ** (1.0 + np.arange(n) / n)) % 1.0
+        return np.asarray(self.min_deg + (0.1 + 0.8 * share) * (self.max_deg - self.min_deg))
 
     def hold(self, angles_deg: FloatArray, *, slack_deg: float = 1e-9) -> bool:
         """Whether every angle is inside."""

@@ -28,17 +28,18 @@ def commands_of(page: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory) -> Path:
-    """A folder with pictures such as the pages name."""
+    """A folder with pictures such as the pages name, and a URDF."""
     folder = tmp_path_factory.mktemp("photos")
     twin = build_twin(Config(), seed=4)
     for name in ("photo.jpg", "photos/1.jpg", "photos/2.jpg"):
         (folder / name).parent.mkdir(exist_ok=True)
         cv2.imwrite(str(folder / name), twin.camera.read().image_bgr)
     twin.close()
+    shutil.copy(ROOT / "tests" / "golden" / "urdf" / "arm.urdf", folder)
     return folder
 
 
-LONG = {"judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets and whole scans
+LONG = {"arms.md", "judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets and whole scans
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES

@@ -8,7 +8,8 @@ import pytest
 from runner.config import Config
 from runner.kinematics.fk import tool_points_m, tool_pose
 from runner.kinematics.frames import BaseInCell, stance_of
-from runner.kinematics.model import ArmModel
+from runner.kinematics.ik.protocol import JointLimits
+from runner.kinematics.model import ArmModel, build, load_arm
 from runner.table.postures import (
     back_along_tool,
     hard_limits,
@@ -74,3 +75,38 @@ def test_directions_and_distances_count_from_the_base_axis() -> None:
 def test_back_along_the_tool_is_up_and_towards_the_arm() -> None:
     assert back_along_tool(np.array([0.0, 0.0, 0.2]), 90.0, 90.0, 0.05) == pytest.approx([0.0, 0.05, 0.2])
     assert back_along_tool(np.array([0.0, 0.0, 0.2]), 0.0, 90.0, 0.05) == pytest.approx([0.0, 0.0, 0.15])
+
+
+def test_the_arm_file_says_where_searches_begin():
+    """The 280 has another elbow and wrist; poses spread over its limits find fewer postures than its file's."""
+    arm = load_arm("mycobot_280")
+    limits = JointLimits.of(arm, margin_deg=3.0)
+    asked = {
+        "tilts_deg": (30.0, 50.0, 70.0, 90.0),
+        "turns_deg": (0.0, 30.0),
+        "radii_m": np.arange(0.18, 0.29, 0.02),
+        "heights_m": np.array([0.03]),
+    }
+    found = solve_postures(arm, limits, **asked)
+    straight = found.turn_deg == 0.0
+    assert straight.sum() >= 20  # of 24
+    assert (~straight).sum() >= 12
+    assert limits.hold(found.joints_deg)
+    T = tool_pose(found.joints_deg, arm)
+    assert np.abs(T[:, 2, 0]).max() < 1e-3  # jaws level
+    assert np.allclose(np.degrees(np.arcsin(-T[:, 2, 2])), found.tilt_deg, atol=0.05)
+    assert np.allclose(np.hypot(T[:, 0, 3], T[:, 1, 3]), found.radius_m, atol=1e-4)
+
+
+def test_an_arm_whose_file_names_no_starts_is_searched_all_over():
+    data = load_arm("mycobot_280").data.model_copy(update={"search": None})
+    arm = build(data)
+    found = solve_postures(
+        arm,
+        JointLimits.of(arm),
+        tilts_deg=(90.0,),
+        turns_deg=(0.0,),
+        radii_m=np.array([0.18, 0.22]),
+        heights_m=np.array([0.05]),
+    )
+    assert len(found.joints_deg) == 2

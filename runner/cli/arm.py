@@ -1,0 +1,19 @@
+"""`trialcell arm`: which arms there are, what an arm file says, and arm files made from URDFs."""
+
+from __future__ import annotations
+
+import typer
+
+from runner.cli.arm_files import import_, list_, show
+
+app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell arm show mycobot_280")
+
+
+@app.callback()
+def _arm() -> None:
+    """Arms: those that ship, those made from a URDF."""
+
+
+app.command("list", epilog="Example: trialcell arm list")(list_)
+app.command("show", epilog="Example: trialcell arm show mycobot_280")(show)
+app.command("import", epilog="Example: trialcell arm import ur5e.urdf --tip-link tool0 --out ur5e.toml")(import_)
