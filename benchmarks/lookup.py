@@ -19,9 +19,9 @@ import numpy as np
 
 from runner.config import Config
 from runner.kinematics.model import FloatArray
-from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table, now_utc
 from runner.table.lookup import Lookup, Query
 from runner.table.postures import arm_of, hard_limits
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table, now_utc
 from runner.table.scan import sample, scan
 
 PICK_DEG = np.array([-34.0, 87.74, -38.33, 3.6, -60.0, -30.0])

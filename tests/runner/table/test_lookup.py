@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from runner.config import Config
 from runner.kinematics.ik.protocol import JointLimits
-from runner.kinematics.model import ArmModel, frozen
+from runner.kinematics.model import ArmModel, frozen, load_arm
 from runner.table.errors import BadQuery
-from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table
-from runner.table.lookup import Found, Lookup, Query, to_record
+from runner.table.lookup import Found, Lookup, Query
 from runner.table.postures import hard_limits
+from runner.table.record import to_record
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table
 
 SAFE_MAX = 88.0
+ARM = load_arm("mecharm270")
+LIMITS = JointLimits(frozen(ARM.min_deg + 1.0), frozen(ARM.max_deg - 1.0))
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,8 @@ def crowded(arm: ArmModel, config: Config) -> tuple[ReachTable, list[tuple[float
     )
     batch = RowBatch(rows=n, source="test", made_at="2026-01-01T00:00:00+00:00")
     table = make_table(points, joints, CellOfTable.of(config), [batch])
-    limits = JointLimits(frozen(arm.min_deg + 1.0), frozen(arm.max_deg - 1.0))
     rows = [tuple(float(v) for v in row) for row in table.columns.T]
-    return table, rows, Lookup(table, limits, j1_safe_max_deg=SAFE_MAX)
+    return table, rows, Lookup(table, LIMITS, j1_safe_max_deg=SAFE_MAX)
 
 
 GRID = st.integers(-8, 8).map(lambda i: i * 0.01)
@@ -116,7 +118,7 @@ def queries(draw: st.DrawFn) -> Query:
 @given(query=queries())
 def test_the_lookup_gives_the_row_of_the_brute_force(crowded, query: Query) -> None:  # type: ignore[no-untyped-def]
     _, rows, lookup = crowded
-    expected, found = brute_force(rows, lookup.limits, query), lookup.find(query, count=True)
+    expected, found = brute_force(rows, LIMITS, query), lookup.find(query, count=True)
     assert found.method == expected.method
     assert found.candidates_left is not None or not found.ok
     if expected.row is None:
@@ -149,11 +151,11 @@ def test_the_next_rows_are_those_that_are_found_when_the_nearer_ones_are_gone(
     found = lookup.next_rows(query, count)
     gone: list[tuple[float, ...]] = list(rows)
     for one in found:
-        expected = brute_force(gone, lookup.limits, query)
+        expected = brute_force(gone, LIMITS, query)
         while expected.method == "out_of_range":  # below the floor: passed over
             assert expected.row is not None
             gone[expected.row] = (*rows[expected.row][:1], 99.0, *rows[expected.row][2:])
-            expected = brute_force(gone, lookup.limits, query)
+            expected = brute_force(gone, LIMITS, query)
         assert one.selected_idx == expected.row
         assert expected.row is not None
         gone[expected.row] = (*rows[expected.row][:1], 99.0, *rows[expected.row][2:])
