@@ -102,11 +102,6 @@ def empty_table(cell: CellOfTable) -> ReachTable:
     return make_table(np.empty((0, 3)), np.empty((0, cell.arm().n_joints)), cell, [])
 
 
-def without_doubles(table: ReachTable) -> ReachTable:
-    """The table with the first of rows that are alike."""
-    return merge(empty_table(table.cell), [table]).table
-
-
 def first_alike(joints_deg: FloatArray) -> NDArray[np.int64]:
     """For every row the number of the first row with the same joints; its own where there is none before it.
 

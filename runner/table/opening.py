@@ -24,7 +24,6 @@ from runner.table.stamp import (
     KnownSettings,
     Note,
     index_file,
-    note_file,
     read_note,
     settings_sha256,
     write_note,
@@ -90,13 +89,6 @@ def index_of(table: ReachTable, made_from: dict[str, Any]) -> Index:
         j1_safe_max_deg=made_from["j1_safe_max_deg"],
         bound_to=made_from | {"content_hash": table.content_hash},
     )
-
-
-def forget_index(path: Path) -> None:
-    """Take away a table's index and its note; they are made anew when they are needed."""
-    for left in (index_file(path), note_file(path)):
-        with suppress(OSError):
-            left.unlink(missing_ok=True)
 
 
 def remember_settings(path: Path, opened: OpenTable, config: Config) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from runs.schema.geometry import TablePoint
 
 DEFAULT_TOL_DEG = 5.0  # of j3_ref and j5_ref
+_FARTHEST_M = 20.0  # a target beyond that is millimetres by mistake
 
 JointTest = tuple[int, float, float]
 """A joint, its reference and its tolerance, degrees: the joint must be that near to it."""
@@ -146,6 +147,9 @@ def check(query: Query, n_joints: int) -> None:
     ):
         if value is not None and not isfinite(value):
             raise BadQuery(name, f"must be a finite number, got {value}")
+    for name, value in (("x", x), ("z", z)):
+        if abs(value) > _FARTHEST_M:
+            raise BadQuery(name, f"{value} m is no place on a table; give metres, not mm")
     if not lo < hi:
         raise BadQuery("ee_y_min", f"{lo} is not below ee_y_max {hi}")
     if not query.dist_max_m >= 0:
