@@ -1,7 +1,8 @@
 """The lookup's search, compiled. `nearest.py` is its twin in NumPy and gives the same answers.
 
-Arrays as in `index.py`. A question comes as `ask`: x, z, y from, y up to (metres), reach (metres), then four numbers a
-test of a joint: which joint, its reference, its tolerance (degrees), the filter it belongs to.
+Arrays as in `index.py`. A question comes as `ask`: x, z, y from, y up to, reach (metres); reference and tolerance of j3
+and of j5, tolerance of all joints (degrees); then the reference joints. A filter that isn't asked for has an infinite
+tolerance.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import Any
 from runner.compiled import kernel
 
 _SLACK_M = 1e-9  # a row may lie that far outside the cell that it was sorted into, by rounding
-_HEAD = 5
-_A_TEST = 4
+_J3, _J5, _ALL, _REF = 5, 7, 9, 10  # where the filters stand in `ask`
 
 
 @kernel("float64(float64, float64, float64)")
@@ -31,11 +31,16 @@ def _cell_of(value: float, start: float, size: float, n: int) -> int:
 
 @kernel("int64(float64[:, ::1], int64, float64[::1])")
 def _filters_passed(joints: Any, i: int, ask: Any) -> int:
-    """How many filters a row passes before the first that it fails; a large number where it passes all."""
-    for t in range(_HEAD, ask.shape[0], _A_TEST):
-        if abs(joints[i, int(ask[t])] - ask[t + 1]) > ask[t + 2]:
-            return int(ask[t + 3])
-    return 1 << 30
+    """How many of the three filters by joints a row passes before the first that it fails."""
+    if ask[_J3 + 1] < math.inf and abs(joints[i, 3] - ask[_J3]) > ask[_J3 + 1]:
+        return 0
+    if ask[_J5 + 1] < math.inf and abs(joints[i, 5] - ask[_J5]) > ask[_J5 + 1]:
+        return 1
+    if ask[_ALL] < math.inf:
+        for j in range(joints.shape[1]):
+            if abs(joints[i, j] - ask[_REF + j]) > ask[_ALL]:
+                return 2
+    return 3
 
 
 @kernel("int64(float64[:, ::1], int64, float64, int64, int32[::1])")
@@ -69,10 +74,27 @@ def _look_into(points: Any, joints: Any, rows: Any, begin: int, end: int, ask: A
             worst = out[most - 1, 0]
             if d2 > worst or (d2 == worst and rows[i] > rows[int(out[most - 1, 1])]):
                 continue
-        if math.sqrt(d2) > reach or _filters_passed(joints, i, ask) < 1 << 30:
+        if math.sqrt(d2) > reach or _filters_passed(joints, i, ask) < 3:
             continue
         found = _place_in(out, found, d2, i, rows)
     return found
+
+
+@kernel("float64(float64, float64, float64[::1], int64, int64, int64)")
+def _beyond(x: float, z: float, grid: Any, ix: int, iz: int, ring: int) -> float:
+    """How far from a target every row is that lies in a ring of cells round its own, or farther out."""
+    x0, z0, cell, nx, nz = grid[0], grid[1], grid[3], int(grid[5]), int(grid[6])
+    off_x, off_z = _outside(x, x0, x0 + nx * cell), _outside(z, z0, z0 + nz * cell)
+    bound = math.inf
+    if ix - ring >= 0:
+        bound = min(bound, math.hypot(max(x - (x0 + (ix - ring + 1) * cell) - _SLACK_M, 0.0), off_z))
+    if ix + ring < nx:
+        bound = min(bound, math.hypot(max(x0 + (ix + ring) * cell - x - _SLACK_M, 0.0), off_z))
+    if iz - ring >= 0:
+        bound = min(bound, math.hypot(max(z - (z0 + (iz - ring + 1) * cell) - _SLACK_M, 0.0), off_x))
+    if iz + ring < nz:
+        bound = min(bound, math.hypot(max(z0 + (iz + ring) * cell - z - _SLACK_M, 0.0), off_x))
+    return bound
 
 
 @kernel("int64(float64[:, ::1], float64[:, ::1], int32[::1], int32[::1], float64[::1], float64[::1], float64[:, ::1])")
@@ -82,7 +104,8 @@ def nearest(points: Any, joints: Any, rows: Any, starts: Any, grid: Any, ask: An
     Args:
         points, joints, rows, starts, grid: of the index.
         ask: the question.
-        out: (k, 2), written: squared distance and position in the index, nearest first, lowest row first on a tie.
+        out: (k, 6 + n_joints), written: squared distance, position in the index, row number, point and joints; nearest
+            first, lowest row first on a tie.
 
     Returns:
         How many were found, at most k.
@@ -93,18 +116,9 @@ def nearest(points: Any, joints: Any, rows: Any, starts: Any, grid: Any, ask: An
     most, found = out.shape[0], 0
     first, last = _cell_of(ask[2], y0, tall, nb), _cell_of(ask[3], y0, tall, nb) + 1
     ix, iz = _cell_of(x, x0, cell, nx), _cell_of(z, z0, cell, nz)
-    off_x, off_z = _outside(x, x0, x0 + nx * cell), _outside(z, z0, z0 + nz * cell)
     for ring in range(max(nx, nz)):
         if ring > 0:
-            bound = math.inf
-            if ix - ring >= 0:
-                bound = min(bound, math.hypot(max(x - (x0 + (ix - ring + 1) * cell) - _SLACK_M, 0.0), off_z))
-            if ix + ring < nx:
-                bound = min(bound, math.hypot(max(x0 + (ix + ring) * cell - x - _SLACK_M, 0.0), off_z))
-            if iz - ring >= 0:
-                bound = min(bound, math.hypot(max(z - (z0 + (iz - ring + 1) * cell) - _SLACK_M, 0.0), off_x))
-            if iz + ring < nz:
-                bound = min(bound, math.hypot(max(z0 + (iz + ring) * cell - z - _SLACK_M, 0.0), off_x))
+            bound = _beyond(x, z, grid, ix, iz, ring)
             if bound > reach + _SLACK_M or (found == most and bound * bound > out[most - 1, 0] + 1e-15):
                 break
         for jz in range(max(iz - ring, 0), min(iz + ring, nz - 1) + 1):
@@ -122,17 +136,22 @@ def nearest(points: Any, joints: Any, rows: Any, starts: Any, grid: Any, ask: An
                 if found == most and gap2 > out[most - 1, 0] + 1e-15:
                     continue
                 found = _look_into(points, joints, rows, begin, end, ask, out, found)
+    for k in range(found):
+        i = int(out[k, 1])
+        out[k, 2] = rows[i]
+        out[k, 3:6] = points[i]
+        out[k, 6:] = joints[i]
     return found
 
 
 @kernel("void(float64[:, ::1], float64[:, ::1], int32[::1], float64[::1], float64[::1], int64[::1])")
 def count(points: Any, joints: Any, starts: Any, grid: Any, ask: Any, left: Any) -> None:
-    """How many rows of the band are left after each filter by joints.
+    """How many rows of the band are left after each of the three filters by joints.
 
     Args:
         points, joints, starts, grid: of the index.
         ask: the question.
-        left: one number a filter, written.
+        left: (3,), written.
     """
     nb = int(grid[7])
     first, last = _cell_of(ask[2], grid[2], grid[4], nb), _cell_of(ask[3], grid[2], grid[4], nb) + 1
@@ -140,5 +159,5 @@ def count(points: Any, joints: Any, starts: Any, grid: Any, ask: Any, left: Any)
         for i in range(starts[at + first], starts[at + last]):
             if points[i, 1] < ask[2] or points[i, 1] >= ask[3]:
                 continue
-            for f in range(min(_filters_passed(joints, i, ask), left.shape[0])):
+            for f in range(_filters_passed(joints, i, ask)):
                 left[f] += 1

@@ -8,17 +8,17 @@ no candidate: `out_of_range`, with a reason. It moves and refines nothing, and i
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from math import inf, sqrt
-from typing import TYPE_CHECKING
+from operator import sub
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from runner.compiled import kernels
 from runner.table.errors import BadQuery
 from runner.table.index import Index, build_index
-from runner.table.nearest import Filters, count_left, nearest_rows
-from runner.table.query import Found, Query, check, joint_tests
+from runner.table.nearest import count_left, nearest_rows
+from runner.table.query import DEFAULT_TOL_DEG, Found, Query, check, joint_tests
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "Lookup", "Query"]
 
+FILTERS = ("j3_ref", "j5_ref", "ref_joints")
+"""The filters by joints, in the order in which they apply."""
+
+_FOUND, _REFUSED = "fk_nearest", "out_of_range"
+_NO_TEST = (0.0, inf, 0.0, inf, inf)
 _KERNELS = "runner.table.kernels"
 _ASK_AGAIN_S = 0.5  # how often it is looked whether machine code lies ready by now
 _MOST_COMPILED = 64  # rows that the compiled search keeps in order; NumPy sorts more of them faster
@@ -58,7 +63,8 @@ class Lookup:
 
     def _over(self, index: Index, *, compiled: bool) -> None:
         self.index = index
-        self._n_joints, self._n_rows = index.n_joints, index.n_rows
+        self._n_joints, self._n_rows, self._n_usable = index.n_joints, index.n_rows, len(index.rows)
+        self._arrays = (index.points, index.joints, index.rows, index.starts, index.grid)
         self._compiled: ModuleType | None = None
         self._ask_at_s = 0.0 if compiled else inf
 
@@ -77,13 +83,12 @@ class Lookup:
             BadQuery: an argument that can't be meant: not finite, a tolerance without its reference, an empty band.
         """
         check(query, self._n_joints)
-        filters = joint_tests(query)
-        at = self._nearest(query, filters, query.dist_max_m, 1)
-        if not at:
-            return self._refused(query, filters)
-        found = self._answer(query, at[0])
+        near = self._nearest(query, query.dist_max_m, 1)
+        if not near:
+            return self._refused(query)
+        found = self._answer(query, near[0])
         if found.ok and count:
-            found = replace(found, candidates_left=self._counts(query, filters))
+            found = found._replace(candidates_left=self._counts(query))
         return found
 
     def next_rows(self, query: Query, count: int) -> list[Found]:
@@ -93,8 +98,8 @@ class Lookup:
             BadQuery: see `find`.
         """
         check(query, self._n_joints)
-        at = self._nearest(query, joint_tests(query), query.dist_max_m, count)
-        return [found for found in (self._answer(query, i) for i in at) if found.ok]
+        near = self._nearest(query, query.dist_max_m, count)
+        return [found for found in (self._answer(query, one) for one in near) if found.ok]
 
     def find_many(self, queries: list[Query]) -> list[Found]:
         """One answer a query, in order."""
@@ -107,10 +112,10 @@ class Lookup:
             BadQuery: see `find`.
         """
         check(query, self._n_joints)
-        return self._counts(query, joint_tests(query))
+        return self._counts(query)
 
-    def _counts(self, query: Query, filters: Filters) -> dict[str, int]:
-        index = self.index
+    def _counts(self, query: Query) -> dict[str, int]:
+        index, filters = self.index, joint_tests(query)
         usable, unsafe, outside = (
             int(np.diff(np.searchsorted(y, query.ee_y_band_m))[0])
             for y in (index.y_usable, index.y_unsafe, index.y_outside)
@@ -124,25 +129,23 @@ class Lookup:
         if not filters:
             return left
         if usable == 0 or (code := self._code()) is None:
-            numbers = count_left(index, query, filters)
-        else:
-            counted = np.zeros(len(filters), dtype=np.int64)
-            code.count(index.points, index.joints, index.starts, index.grid, _packed(query, filters, 0.0), counted)
-            numbers = counted.tolist()
-        return left | dict(zip((name for name, _ in filters), numbers, strict=True))
+            return left | count_left(index, query, filters)
+        counted = np.zeros(len(FILTERS), dtype=np.int64)
+        code.count(index.points, index.joints, index.starts, index.grid, _packed(query, 0.0), counted)
+        numbers = dict(zip(FILTERS, counted.tolist(), strict=True))
+        return left | {name: numbers[name] for name, _ in filters}
 
-    def _nearest(self, query: Query, filters: Filters, reach_m: float, count: int) -> list[int]:
-        """Positions in the index of the nearest candidates, in order."""
-        if count <= 0 or not len(self.index.rows):
+    def _nearest(self, query: Query, reach_m: float, count: int) -> list[list[float]]:
+        """The nearest candidates in order: squared distance, position, row number, point and joints of each."""
+        if count <= 0 or not self._n_usable:
             return []
-        if count > _MOST_COMPILED or (code := self._code()) is None:
-            at, _ = nearest_rows(self.index, query, filters, reach_m, count)
-            return [int(i) for i in at]
-        index, out = self.index, np.empty((count, 2))
-        found = code.nearest(
-            index.points, index.joints, index.rows, index.starts, index.grid, _packed(query, filters, reach_m), out
-        )
-        return [int(i) for i in out[:found, 1].tolist()]
+        code = self._compiled or self._code()
+        if code is None or count > _MOST_COMPILED:
+            near = nearest_rows(self.index, query, joint_tests(query), reach_m, count)
+            return cast("list[list[float]]", near.tolist())
+        out = np.empty((count, 6 + self._n_joints))
+        found = code.nearest(*self._arrays, _packed(query, reach_m), out)
+        return cast("list[list[float]]", out[:found].tolist())
 
     def _code(self) -> ModuleType | None:
         """The compiled search once it is to be had."""
@@ -151,53 +154,44 @@ class Lookup:
             self._ask_at_s = time.monotonic() + _ASK_AGAIN_S
         return self._compiled
 
-    def _answer(self, query: Query, at: int) -> Found:
-        """The row at a position of the index, as an answer."""
-        index = self.index
-        row = int(index.rows[at])
-        x, y, z = index.points[at].tolist()
-        joints = tuple(index.joints[at].tolist())
-        dx, dz = x - query.target_xz_m[0], z - query.target_xz_m[1]
-        dj = None
-        if query.ref_joints is not None:
-            dj = max(abs(a - b) for a, b in zip(joints, query.ref_joints, strict=True))
-        floor = query.place_ee_y_floor
-        low = floor is not None and y < floor
-        why = f"row {row} is at height {y * 1000:.1f} mm, below the floor of {floor * 1000:.1f} mm" if low else None  # type: ignore[operator]
-        return Found(
-            method="out_of_range" if low else "fk_nearest",
-            query=query,
-            rows=self._n_rows,
-            selected_idx=row,
-            pose_id=f"fk_row_{row}",
-            ee_xz_m=(x, z),
-            ee_y_m=y,
-            joints_deg=joints,
-            dist_m=sqrt(dx * dx + dz * dz),
-            x_residual_m=abs(dx),
-            z_residual_m=abs(dz),
-            max_dj_deg=dj,
-            abort_reason=why,
-        )
+    def _answer(self, query: Query, near: list[float]) -> Found:
+        """One of the nearest candidates as an answer."""
+        d2, _, number, x, y, z, *joints = near
+        row, ref, floor = int(number), query.ref_joints, query.place_ee_y_floor
+        dj = None if ref is None else max(map(abs, map(sub, joints, ref)))
+        if floor is not None and y < floor:
+            why = f"row {row} is at height {y * 1000:.1f} mm, below the floor of {floor * 1000:.1f} mm"
+            return Found(_REFUSED, query, self._n_rows, row, (x, z), y, tuple(joints), sqrt(d2), dj, None, why)
+        return Found(_FOUND, query, self._n_rows, row, (x, z), y, tuple(joints), sqrt(d2), dj)
 
-    def _refused(self, query: Query, filters: Filters) -> Found:
+    def _refused(self, query: Query) -> Found:
         """Why there is no row: no candidate at all, or the nearest of them is too far."""
-        left = self._counts(query, filters)
-        at = self._nearest(query, filters, inf, 1)
-        if not at:
+        left = self._counts(query)
+        near = self._nearest(query, inf, 1) if min(left.values()) else []
+        if not near:
             steps = ", ".join(f"{name} {n}" for name, n in left.items())
             why = f"no candidate; rows left after each filter: {steps}"
-            return Found("out_of_range", query, self._n_rows, candidates_left=left, abort_reason=why)
-        nearest = self._answer(query, at[0])
+            return Found(_REFUSED, query, self._n_rows, candidates_left=left, abort_reason=why)
+        nearest = self._answer(query, near[0])
         assert nearest.dist_m is not None
         why = f"the nearest row is {nearest.dist_m * 1000:.1f} mm away (allowed {query.dist_max_m * 1000:.1f} mm)"
-        return replace(nearest, method="out_of_range", candidates_left=left, abort_reason=why)
+        return nearest._replace(method=_REFUSED, candidates_left=left, abort_reason=why)
 
 
-def _packed(query: Query, filters: Filters, reach_m: float) -> FloatArray:
+def _packed(query: Query, reach_m: float) -> FloatArray:
     """The question as the compiled search takes it."""
-    numbers = [*query.target_xz_m, *query.ee_y_band_m, reach_m]
-    for at, (_, tests) in enumerate(filters):
-        for test in tests:
-            numbers += (*test, at)
-    return np.array(numbers)
+    j3, j5, ref, tol = query.j3_ref, query.j5_ref, query.ref_joints, query.joint_tol_deg
+    head = (*query.target_xz_m, *query.ee_y_band_m, reach_m)
+    if j3 is None and j5 is None:
+        if ref is None or tol is None:
+            return np.array((*head, *_NO_TEST))
+        return np.array((*head, 0.0, inf, 0.0, inf, tol, *ref))
+    (j3, j3_tol), (j5, j5_tol) = _test(j3, query.j3_tol_deg), _test(j5, query.j5_tol_deg)
+    last = (inf,) if ref is None or tol is None else (tol, *ref)
+    return np.array((*head, j3, j3_tol, j5, j5_tol, *last))
+
+
+def _test(ref_deg: float | None, tol_deg: float | None) -> tuple[float, float]:
+    if ref_deg is None:
+        return 0.0, inf
+    return ref_deg, DEFAULT_TOL_DEG if tol_deg is None else tol_deg

@@ -24,16 +24,13 @@ Positions = NDArray[np.int64]
 _SLACK_M = 1e-9  # a row may lie that far outside the cell that it was sorted into, by rounding
 
 
-def nearest_rows(
-    index: Index, query: Query, filters: Filters, reach_m: float, count: int
-) -> tuple[Positions, FloatArray]:
-    """Positions in the index of the nearest candidates and their squared distances, at most `count`.
+def nearest_rows(index: Index, query: Query, filters: Filters, reach_m: float, count: int) -> FloatArray:
+    """The nearest candidates, at most `count`, shape (k, 6 + n_joints).
 
-    Nearest first, the lowest row first on a tie.
+    Squared distance, position in the index, row number, point and joints; nearest first, the lowest row first on a tie.
     """
     x, z = query.target_xz_m
-    at = np.empty(0, dtype=np.int64)
-    d2 = np.empty(0)
+    at, d2 = np.empty(0, dtype=np.int64), np.empty(0)
     for cells, beyond_m in _windows(index, x, z):
         found = _rows_of(index, cells, query)
         dx, dz = index.points[found, 0] - x, index.points[found, 2] - z
@@ -47,16 +44,17 @@ def nearest_rows(
         if len(d2) >= count and beyond_m * beyond_m > np.partition(d2, count - 1)[count - 1] + 1e-15:
             break
     order = np.lexsort((index.rows[at], d2))[:count]
-    return at[order], d2[order]
+    at = at[order]
+    return np.column_stack((d2[order], at, index.rows[at], index.points[at], index.joints[at]))
 
 
-def count_left(index: Index, query: Query, filters: Filters) -> list[int]:
+def count_left(index: Index, query: Query, filters: Filters) -> dict[str, int]:
     """How many rows are left after each filter by joints."""
     at = _rows_of(index, np.arange(int(index.grid[5] * index.grid[6])), query)
-    left = []
-    for one in filters:
-        at = at[_passing(index, at, [one])]
-        left.append(len(at))
+    left = {}
+    for name, tests in filters:
+        at = at[_passing(index, at, [(name, tests)])]
+        left[name] = len(at)
     return left
 
 
