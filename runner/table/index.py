@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,7 @@ IntArray = NDArray[np.int32]
 CELL_M = 0.005
 BIN_M = 0.010
 _MOST_ROWS = 2**31 - 1
+_THREADS = 2
 _MAGIC = b"trialcell reach index 1\n"
 _ALIGN = 64
 _FLOATS = ("points", "joints", "grid", "y_usable", "y_unsafe", "y_outside")
@@ -87,52 +90,74 @@ def build_index(
         raise BadRows("reach table", f"{columns.shape[1]} rows; at most {_MOST_ROWS} can be looked up")
     inside = np.ones(columns.shape[1], dtype=bool)
     for column, lo, hi in zip(joints, min_deg, max_deg, strict=True):
-        inside &= (column >= lo) & (column <= hi)
+        inside &= column >= lo
+        inside &= column <= hi
     usable = inside & (joints[1] <= j1_safe_max_deg) if len(joints) > 1 else inside
     kept = np.flatnonzero(usable)
-    grid = _grid_over(columns[:3, kept])
-    slot = _slots(columns[0][kept], columns[2][kept], y[kept], grid)
-    order = np.sort((slot << np.uint64(32)) | np.arange(len(kept), dtype=np.uint64)) & np.uint64(_MOST_ROWS)
-    at = kept[order.astype(np.int64)]
-    n_bins = int(grid[5] * grid[6] * grid[7])
-    starts = np.zeros(n_bins + 1, dtype=np.int32)
-    np.cumsum(np.bincount(slot.astype(np.int64), minlength=n_bins), out=starts[1:])
-    points, angles = np.empty((len(at), 3)), np.empty((len(at), len(joints)))
-    for to, column in zip((*points.T, *angles.T), columns, strict=True):
-        to[:] = column[at]
-    return Index(
-        points=points,
-        joints=angles,
-        rows=at.astype(np.int32),
-        starts=starts,
-        grid=grid,
-        y_usable=np.sort(y[kept]),
-        y_unsafe=np.sort(y[inside & ~usable]),
-        y_outside=np.sort(y[~inside]),
-        bound_to=dict(bound_to or {}),
-    )
+    with ThreadPoolExecutor(_THREADS) as pool:  # NumPy lets go of the interpreter while it sorts and copies
+        turned = [pool.submit(np.ascontiguousarray, part.T) for part in (joints, columns[:3])]
+        heights = [pool.submit(np.sort, part) for part in (y[kept], y[inside & ~usable], y[~inside])]
+        x_kept, y_kept, z_kept = (column[kept] for column in columns[:3])
+        grid = _grid_over(x_kept, y_kept, z_kept)
+        slot = _slots(x_kept, y_kept, z_kept, grid)
+        order = np.sort((slot << np.uint64(32)) | np.arange(len(kept), dtype=np.uint64)) & np.uint64(_MOST_ROWS)
+        at = kept[order.view(np.int64)]
+        sorted_joints, sorted_points = (_rows_at(part.result(), at, pool) for part in turned)
+        starts = np.zeros(int(grid[5] * grid[6] * grid[7]) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(slot.view(np.int64), minlength=len(starts) - 1), out=starts[1:])
+        return Index(
+            points=sorted_points(),
+            joints=sorted_joints(),
+            rows=at.astype(np.int32),
+            starts=starts,
+            grid=grid,
+            y_usable=heights[0].result(),
+            y_unsafe=heights[1].result(),
+            y_outside=heights[2].result(),
+            bound_to=dict(bound_to or {}),
+        )
 
 
-def _grid_over(points: FloatArray) -> FloatArray:
-    """Cells of 5 mm and bins of 10 mm over all rows, (3, n); coarser where there would be more bins than rows."""
-    if points.shape[1] == 0:
+def _rows_at(table: FloatArray, at: NDArray[np.int64], pool: ThreadPoolExecutor) -> Callable[[], FloatArray]:
+    """Begin to copy some rows of (N, k), a share a thread; the call given back waits for them."""
+    out = np.empty((len(at), table.shape[1]))
+    cuts = [len(at) * i // _THREADS for i in range(_THREADS + 1)]
+    shares = [pool.submit(np.take, table, at[a:b], 0, out[a:b], "clip") for a, b in pairwise(cuts)]
+
+    def done() -> FloatArray:
+        for share in shares:
+            share.result()
+        return out
+
+    return done
+
+
+def _grid_over(x: FloatArray, y: FloatArray, z: FloatArray) -> FloatArray:
+    """Cells of 5 mm and bins of 10 mm over all points; coarser where there would be more bins than rows."""
+    if not len(x):
         return np.array([0.0, 0.0, 0.0, CELL_M, BIN_M, 1.0, 1.0, 1.0])
-    least, most = points.min(axis=1), points.max(axis=1)
+    least = np.array([x.min(), y.min(), z.min()])
+    spans = np.array([x.max(), y.max(), z.max()]) - least
     coarser = 1.0
     while True:
         size = coarser * np.array([CELL_M, BIN_M, CELL_M])
-        nx, nb, nz = np.floor((most - least) / size) + 1
-        if nx * nb * nz <= max(4096, 2 * points.shape[1]):
+        nx, nb, nz = np.floor(spans / size) + 1
+        if nx * nb * nz <= max(4096, len(x)):
             return np.array([least[0], least[2], least[1], size[0], size[1], nx, nz, nb])
         coarser *= 1.25
 
 
-def _slots(x: FloatArray, z: FloatArray, y: FloatArray, grid: FloatArray) -> NDArray[np.uint64]:
+def _slots(x: FloatArray, y: FloatArray, z: FloatArray, grid: FloatArray) -> NDArray[np.uint64]:
     """The number of each row's bin: cells along x, then z; bins of height inside."""
     x0, z0, y0, cell, tall, nx, _, nb = grid
-    column = np.floor((x - x0) / cell)
-    line = np.floor((z - z0) / cell)
-    return np.asarray((line * nx + column) * nb + np.floor((y - y0) / tall)).astype(np.uint64)
+    out, other = z - z0, x - x0  # from here on in place: fresh arrays of this size take longer than the arithmetic
+    np.floor(np.divide(out, cell, out=out), out=out)
+    out *= nx
+    out += np.floor(np.divide(other, cell, out=other), out=other)
+    out *= nb
+    np.subtract(y, y0, out=other)
+    out += np.floor(np.divide(other, tall, out=other), out=other)
+    return cast("NDArray[np.uint64]", out.astype(np.uint64))
 
 
 def save_index(path: Path, index: Index) -> None:
