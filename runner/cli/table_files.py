@@ -88,7 +88,7 @@ def export(
 
 
 def history(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
-    """Where the table's rows came from, batch by batch, now and in every content that archive/ keeps."""
+    """Where the table's rows came from, batch by batch; and what archive/ keeps, with the batch that came last."""
     from runner.cell import open_cell
     from runner.table.errors import TableError
     from runner.table.format import archived, read_head
@@ -107,7 +107,8 @@ def history(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
             continue
         batches = [batch.model_dump(mode="json") for batch in head.batches]
         told.append({"file": str(path), "rows": head.rows, "content_hash": head.content_hash, "batches": batches})
-        lines += [f"[bold]{path.name}[/bold]  {head.rows:,} rows  {head.content_hash[:12]}", *batch_lines(head.batches)]
+        lines.append(f"[bold]{path.name}[/bold]  {head.rows:,} rows  {head.content_hash[:12]}")
+        lines += batch_lines(head.batches if path == opened.table_file else head.batches[-1:])
     out.answer({"now": told[0], "archive": told[1:]}, *lines)
     return 0
 
@@ -186,4 +187,4 @@ def _difference_lines(d: Difference) -> list[str]:
 
 
 def _batch_line(batch: OnlyHere) -> str:
-    return f"    {batch.only_here:>9,} of {batch.rows:,}  {batch.source}  {batch.made_at}"
+    return f"    {batch.only_here:>9,} of {batch.rows:,}  {batch.made_at[:16].replace('T', ' ')}  {batch.source}"

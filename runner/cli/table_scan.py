@@ -106,28 +106,37 @@ def _scanned(
     """The rows asked for, a batch a base pose, and how many poses were outside the limits."""
     import numpy as np
 
+    from runner.table.errors import BadQuery
     from runner.table.postures import arm_of, hard_limits
     from runner.table.rows import CellOfTable, RowBatch, make_table, now_utc
     from runner.table.scan import sample, scan
 
     arm, base = arm_of(opened.config)
     limits = hard_limits(arm, opened.config)
-    turned = [int(j) for j in joints_of(joints, "--joints") or ()]
+    turned = [_joint(j) for j in joints.split(",")]
     offsets = joints_of(offsets_deg, "--offsets-deg") or ()
     parts, sources = [], []
     for pose in poses:
         parts.append(scan(pose, arm, base, limits=limits, joints=turned, offsets_deg=offsets))
-        which = ", ".join(f"j{j}" for j in turned)
-        steps = f"{len(offsets)}^{len(turned)} offsets of {which} from {min(offsets):g} to {max(offsets):g}°"
-        sources.append(f"scan: {steps} round {', '.join(f'{angle:g}' for angle in pose)}")
+        steps = f"{len(offsets)}^{len(turned)} of j{''.join(map(str, turned))} {min(offsets):g}…{max(offsets):g}°"
+        sources.append(f"scan {steps} round {','.join(f'{angle:g}' for angle in pose)}")
     count, evenly, seed = spread
     if count is not None:
         parts.append(sample(count, arm, base, limits=limits, seed=seed, spread=evenly))
-        sources.append(f"sample: {count} poses {'spread evenly' if evenly else 'at random'} in the limits, seed {seed}")
+        sources.append(f"sample of {count} poses, {'evenly' if evenly else 'at random'}, seed {seed}")
     batches = [
         RowBatch(rows=len(part.joints_deg), source=source, made_at=now_utc())
         for part, source in zip(parts, sources, strict=True)
     ]
     points, angles = (np.concatenate([getattr(p, name) for p in parts]) for name in ("points_m", "joints_deg"))
-    table = make_table(points, angles, CellOfTable.of(opened.config), batches)
+    if not len(points):
+        raise BadQuery("poses", "none of them is inside the joint limits, so there is nothing to keep")
+    table = make_table(points, angles, CellOfTable.of(opened.config), [batch for batch in batches if batch.rows])
     return table, sum(part.dropped_outside for part in parts)
+
+
+def _joint(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"--joints wants numbers of joints, 1,2,…; got {text!r}") from None

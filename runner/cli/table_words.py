@@ -35,9 +35,9 @@ def facts_of(opened: Cell, table: ReachTable) -> dict[str, Any]:
 
 
 def batch_lines(batches: Sequence[RowBatch]) -> list[str]:
-    """A line a batch: rows, source, time; and how many rows the source had besides."""
+    """A line a batch: rows, time, source; and how many rows the source had besides."""
     return [
-        f"batch    {batch.rows:>9,} rows  {batch.source}  {batch.made_at}"
+        f"batch    {batch.rows:>9,} rows  {batch.made_at[:16].replace('T', ' ')}  {batch.source}"
         + (f"  ({batch.offered:,} offered)" if batch.offered not in (None, batch.rows) else "")
         for batch in batches
     ]

@@ -7,7 +7,7 @@ is refused with what is wrong and where, never taken in part.
 from __future__ import annotations
 
 import csv
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +51,7 @@ def import_csv(path: Path, cell: CellOfTable) -> ReachTable:
     """
     names = column_names(cell.arm().n_joints)
     try:
+        _refuse_cut(path, names)
         options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), strings_can_be_null=False)
         raw = pa_csv.read_csv(path, convert_options=options)
     except FileNotFoundError:
@@ -111,6 +112,17 @@ def read_base_poses(path: Path, n_joints: int) -> FloatArray:
     return poses
 
 
+def _refuse_cut(path: Path, names: tuple[str, ...]) -> None:
+    """A last line without an end may be a number cut short, and nothing else would show it."""
+    with path.open("rb") as file:
+        if file.seek(0, SEEK_END) == 0:
+            raise BadRows(str(path), "it is empty", next_step=_wanted(names))
+        file.seek(-1, SEEK_END)
+        if file.read(1) not in b"\r\n":
+            next_step = "write it again; if it is whole, put a line end there"
+            raise BadRows(str(path), "its last line has no end, so it may be cut off", next_step=next_step)
+
+
 def _check_names(path: Path, given: list[str], names: tuple[str, ...]) -> None:
     missing = [name for name in names if name not in given]
     if missing:
@@ -126,8 +138,6 @@ def _check_names(path: Path, given: list[str], names: tuple[str, ...]) -> None:
 def _plainly(said: str) -> str:
     """What the reader of CSV says, in our words where they are known."""
     line = said.splitlines()[0] if said else "it can't be read"
-    if "Empty CSV" in line:
-        return "it is empty"
     if "Expected" in line and "columns, got" in line:
         return f"a line has another number of fields ({line.split(':', 1)[-1].strip()})"
     if "conversion error" in line:

@@ -103,6 +103,7 @@ def test_a_mistake_is_refused_by_name(
     ("text", "words"),
     [
         ("", "it is empty"),
+        (f"{HEADER}\n0.1,0.1,0.1,1,1,1,1,1,-4", "its last line has no end, so it may be cut off"),
         (f"{HEADER}\n", "it has no rows"),
         (f"{HEADER}\n1,2\n", "a line has another number of fields"),
         (f"{HEADER}\n" + ",".join(["0.1"] * 9) + "\n1,2,3\n", "a line has another number of fields"),
