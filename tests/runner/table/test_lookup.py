@@ -133,7 +133,7 @@ def queries(draw: st.DrawFn) -> Query:
     )
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=150)
 @given(query=queries())
 def test_the_lookup_gives_the_row_of_the_brute_force(crowded, query: Query) -> None:  # type: ignore[no-untyped-def]
     _, rows, lookup = crowded
