@@ -1,27 +1,33 @@
-"""One lookup in the reach table: ours against the field's masks over all rows, in one run, taking turns.
+"""One lookup in the reach table: ours against the field's masks over all rows and a KD-tree, in one run, taking turns.
 
-    python benchmarks/lookup.py [--rows 1000000] [--queries 100] [--json]
+    python benchmarks/lookup.py [--rows 1000000] [--queries 100] [--times-ten] [--json]
 
 The table is like the field's: 7⁵ offsets round two base poses swept by j0, and spread poses, rounded as its CSV was.
-Half of the queries ask for a pick, half for a place; each once without and once with reference joints (15°). Every way
-must give the same row each time, else the run fails.
+Half of the queries ask for a pick, half for a place; each once without and once with reference joints (15°). The scan
+before each of our answers empties the caches; "again" is the same question at once. Every way must give the same row
+each time, else the run fails. With --times-ten a table of ten times the rows is asked in turn with the first.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial import cKDTree
 
+from runner.compiled import SWITCH
 from runner.config import Config
+from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import FloatArray
-from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table, now_utc
-from runner.table.lookup import Lookup, Query
+from runner.table.lookup import Lookup
 from runner.table.postures import arm_of, hard_limits
+from runner.table.query import Query
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table, now_utc
 from runner.table.scan import sample, scan
 
 PICK_DEG = np.array([-34.0, 87.74, -38.33, 3.6, -60.0, -30.0])
@@ -67,13 +73,17 @@ def queries(count: int, config: Config) -> list[Query]:
     return out
 
 
-def masks_over_all(rows: FloatArray, lo: FloatArray, hi: FloatArray, q: Query) -> int | None:
-    """The field's way: every filter over every row of the (N, 9) array, then the nearest of what is left."""
+def filters_of(rows: FloatArray, limits: JointLimits, q: Query) -> np.ndarray:
+    """Every filter over some rows of the (N, 9) array."""
     mask = (rows[:, 1] >= q.ee_y_band_m[0]) & (rows[:, 1] < q.ee_y_band_m[1])
-    mask &= ((rows[:, 3:] >= lo) & (rows[:, 3:] <= hi)).all(axis=1) & (rows[:, 4] <= 88.0)
+    mask &= ((rows[:, 3:] >= limits.min_deg) & (rows[:, 3:] <= limits.max_deg)).all(axis=1) & (rows[:, 4] <= 88.0)
     if q.ref_joints is not None and q.joint_tol_deg is not None:
         mask &= (np.abs(rows[:, 3:] - np.array(q.ref_joints)) <= q.joint_tol_deg).all(axis=1)
-    left = np.flatnonzero(mask)
+    return mask
+
+
+def nearest_of(rows: FloatArray, left: np.ndarray, q: Query) -> int | None:
+    """The nearest of some row numbers within reach, the lowest on a tie."""
     if not len(left):
         return None
     d2 = (rows[left, 0] - q.target_xz_m[0]) ** 2 + (rows[left, 2] - q.target_xz_m[1]) ** 2
@@ -88,54 +98,113 @@ def timed(call: Callable[[], int | None]) -> tuple[int | None, float]:
     return answer, (time.perf_counter_ns() - start) / 1000.0
 
 
+def seconds(call: Callable[[], object]) -> float:
+    """How long a call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+class Ways:
+    """Every way to ask one table."""
+
+    def __init__(self, table: ReachTable, limits: JointLimits) -> None:
+        self.limits = limits
+        self.rows = np.ascontiguousarray(table.columns.T)
+        self.build_s = {"ours": seconds(lambda: setattr(self, "ours", Lookup(table, limits, j1_safe_max_deg=88.0)))}
+        self.plain = Lookup.over(self.ours.index, compiled=False)
+        self.build_s["kd-tree"] = seconds(lambda: setattr(self, "tree", cKDTree(self.rows[:, [0, 2]])))
+        self.ours.find(queries(1, Config())[0])
+
+    ours: Lookup
+    tree: cKDTree
+
+    def field(self, q: Query) -> int | None:
+        """Masks over all rows, then the nearest of what is left."""
+        return nearest_of(self.rows, np.flatnonzero(filters_of(self.rows, self.limits, q)), q)
+
+    def kd_tree(self, q: Query) -> int | None:
+        """All rows within reach by the tree, then the filters."""
+        near = np.sort(np.array(self.tree.query_ball_point(q.target_xz_m, q.dist_max_m), dtype=int))
+        return nearest_of(self.rows, near[filters_of(self.rows[near], self.limits, q)], q)
+
+    def each(self) -> dict[str, Callable[[Query], int | None]]:
+        """The ways by name, in the order in which they take turns."""
+        return {
+            "field": self.field,
+            "ours": lambda q: row_of(self.ours, q),
+            "again": lambda q: row_of(self.ours, q),
+            "kd-tree": self.kd_tree,
+            "ours, NumPy": lambda q: row_of(self.plain, q),
+        }
+
+
+def row_of(lookup: Lookup, q: Query) -> int | None:
+    """Our answer's row, None where it refuses."""
+    found = lookup.find(q)
+    return found.selected_idx if found.ok else None
+
+
 def main() -> int:
     """Run, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--times-ten", action="store_true", help="also ask a table of ten times the rows")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    os.environ[SWITCH] = "wait"
     plain = Config()
     config = plain.model_copy(update={"arm": plain.arm.model_copy(update={"base_shift_m": BASE_SHIFT_M})})
-    table = field_like_table(args.rows, config)
     arm, _ = arm_of(config)
     limits = hard_limits(arm, config)
-    start = time.perf_counter()
-    lookup = Lookup(table, limits, j1_safe_max_deg=88.0)
-    build_s = time.perf_counter() - start
-    rows = np.ascontiguousarray(table.columns.T)
-    took: dict[tuple[str, str], list[float]] = {}
-    refused = different = 0
+    ways = Ways(field_like_table(args.rows, config), limits)
+    calls = ways.each()
+    ten: Lookup | None = None
+    if args.times_ten:
+        ten = Lookup(field_like_table(10 * args.rows, config), limits, j1_safe_max_deg=88.0)
+    took: dict[str, dict[str, list[float]]] = {}
+    different = 0
     for q in queries(args.queries, config):
-
-        def ours(q: Query = q) -> int | None:
-            answer = lookup.find(q)
-            return answer.selected_idx if answer.ok else None
-
-        def field(q: Query = q) -> int | None:
-            return masks_over_all(rows, limits.min_deg, limits.max_deg, q)
-
-        (their_row, their_us), (our_row, our_us) = timed(field), timed(ours)
-        kind = "refused" if our_row is None else "with reference" if q.ref_joints else "without reference"
-        took.setdefault((kind, "field"), []).append(their_us)
-        took.setdefault((kind, "ours"), []).append(our_us)
-        refused += our_row is None
-        different += our_row != their_row
-    medians = {key: float(np.median(values)) for key, values in took.items()}
-    kinds = list(dict.fromkeys(kind for kind, _ in took))
-    if args.json:
-        figures = {
-            kind: {"field": round(medians[kind, "field"], 1), "ours": round(medians[kind, "ours"], 1)} for kind in kinds
-        }
-        head = {"rows": len(table), "queries": args.queries, "refused": refused, "different_rows": different}
-        print(json.dumps({**head, "build_s": round(build_s, 3), "median_us": figures}))
-    else:
-        print(f"{len(table):,} rows, {args.queries} queries ({refused} refused), sorted in {build_s:.2f} s; medians")
-        for kind in kinds:
-            theirs, mine = medians[kind, "field"], medians[kind, "ours"]
-            print(f"{kind:18} field {theirs:>10,.0f} µs   ours {mine:>8,.0f} µs   {theirs / mine:.0f} ×")
-        print(f"another row than the field's way: {different}")
+        told = {name: timed(lambda call=call, q=q: call(q)) for name, call in calls.items()}
+        ours = told["ours"][0]
+        kind = "refused" if ours is None else "with reference" if q.ref_joints else "without reference"
+        different += any(row != ours for row, _ in told.values())
+        if ten is not None:
+            ways.field(q)
+            row, us = timed(lambda q=q, ten=ten: row_of(ten, q))
+            if (row is None) == (ours is None):
+                told["ours, 10 × the rows"] = row, us
+        for name, (_, us) in told.items():
+            took.setdefault(kind, {}).setdefault(name, []).append(us)
+    report(args, ways, took, different)
     return 1 if different else 0
+
+
+def report(args: argparse.Namespace, ways: Ways, took: dict[str, dict[str, list[float]]], different: int) -> None:
+    """Print the medians."""
+    medians = {kind: {name: float(np.median(us)) for name, us in by.items()} for kind, by in took.items()}
+    p95 = {kind: {name: float(np.percentile(us, 95)) for name, us in by.items()} for kind, by in took.items()}
+    if args.json:
+        head = {"rows": len(ways.rows), "queries": args.queries, "different_rows": different}
+        build = {name: round(s, 3) for name, s in ways.build_s.items()}
+        rounded = {
+            word: {kind: {name: round(us, 1) for name, us in by.items()} for kind, by in figures.items()}
+            for word, figures in (("median_us", medians), ("p95_us", p95))
+        }
+        times = {
+            kind: {name: round(by["field"] / us, 1) for name, us in by.items() if name != "field"}
+            for kind, by in medians.items()
+        }
+        print(json.dumps({**head, "build_s": build, **rounded, "times_faster_than_field": times}))
+        return
+    built = ", ".join(f"{name} {s:.2f} s" for name, s in ways.build_s.items())
+    print(f"{len(ways.rows):,} rows, {args.queries} queries; built in: {built}; medians (95th percentile), µs")
+    for kind, by in medians.items():
+        print(f"{kind} ({len(took[kind]['ours'])})")
+        for name, us in by.items():
+            print(f"  {name:20} {us:>11,.1f} ({p95[kind][name]:>11,.1f})   {by['field'] / us:>8,.1f} ×")
+    print(f"queries in which the ways gave different rows: {different}")
 
 
 if __name__ == "__main__":

@@ -27,12 +27,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
-
-import filelock
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,6 +117,8 @@ def compile_now(module: str) -> bool:
     report = code_report(module)
     if report.state is not CodeState.COMPILING:
         return report.state is CodeState.READY
+    import filelock  # loads asyncio and sqlite: not for those who only take what is there
+
     folder = _folder(module)
     with filelock.FileLock(folder / "lock"):
         if not (folder / _STAMP).exists():
@@ -198,6 +197,8 @@ def _key(module: str) -> str:
 
 @lru_cache
 def _version(distribution: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # loads half of `email`
+
     try:
         return version(distribution)
     except PackageNotFoundError:

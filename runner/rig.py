@@ -383,7 +383,7 @@ def _provenance(cell: Cell, tables: CellTables, camera: Camera, seed: int) -> tu
         "plane": content_hash(load_plane(cell.calibration_dir)),
     }
     belongs_to = BelongsTo(
-        calibration_hash=hashes["plane"], table_hash=tables.reach.content_hash, profile=config.twin.profile
+        calibration_hash=hashes["plane"], table_hash=tables.content_hash, profile=config.twin.profile
     )
     settings: dict[str, Any] = config.model_dump(mode="json")
     provenance = Provenance(
@@ -396,7 +396,7 @@ def _provenance(cell: Cell, tables: CellTables, camera: Camera, seed: int) -> tu
         seed=seed,
         profile=config.twin.profile,
         calibration_hashes=hashes,
-        table_hash=tables.reach.content_hash,
+        table_hash=tables.content_hash,
         approach_hashes={
             "approach_pick": tables.approach_pick.sha256,
             "approach_place": tables.approach_place.sha256,

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from runs.errors import StorageUnwritable
@@ -35,16 +35,29 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write `data` and sync it. A short write is carried on, so that the system says what stands in the way."""
+    _write(fd, data)
+    os.fsync(fd)
+
+
+def _write(fd: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-    os.fsync(fd)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Put `data` under `path`: whole and synced, or not at all. The folder must be there.
+
+    Raises:
+        StorageUnwritable: the disk is full, the folder is missing or may not be written.
+    """
+    write_atomic_parts(path, [data])
+
+
+def write_atomic_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Put some pieces under `path`, one after the other, like `write_atomic`.
 
     Raises:
         StorageUnwritable: the disk is full, the folder is missing or may not be written.
@@ -54,7 +67,9 @@ def write_atomic(path: Path, data: bytes) -> None:
         try:
             fd = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
             try:
-                write_all(fd, data)
+                for part in parts:
+                    _write(fd, part)
+                os.fsync(fd)
             finally:
                 os.close(fd)
             temporary.replace(path)
@@ -80,7 +95,7 @@ def append_synced(fd: int, path: Path, data: bytes) -> None:
             raise
 
 
-def sha256_hex(data: bytes) -> str:
+def sha256_hex(data: bytes | memoryview) -> str:
     """The SHA-256 of some bytes, as the log writes it: 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 

@@ -117,7 +117,8 @@ def _storage(folder: Path) -> str:
 
 def _table(folder: Path) -> str:
     from runner.cell import open_cell
-    from runner.table.format import CellOfTable, read_table
+    from runner.table.format import read_table
+    from runner.table.rows import CellOfTable
 
     if not _exists(folder) or not (opened := open_cell(folder)).table_file.exists():
         return "not made yet: the first run makes it, or: trialcell table scan"
@@ -128,7 +129,7 @@ def _approach(folder: Path) -> str:
     from runner.cell import open_cell
     from runner.table.approach import read_approach
     from runner.table.cell_tables import GRID_FILES
-    from runner.table.format import CellOfTable
+    from runner.table.rows import CellOfTable
 
     if not _exists(folder):
         return "not made yet: the first run makes it"

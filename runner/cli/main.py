@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from runner.cli import failures
 from runner.cli.output import claimed_stdout, write_object
+from runner.cli.quick import answered
 
 NAME = "trialcell"
 
@@ -124,8 +125,10 @@ def run(args: Sequence[str]) -> int:
     as_json = "--json" in args
     with claimed_stdout(as_json):
         try:
-            code = command().main(args=list(args), prog_name=NAME, standalone_mode=False)
-        except Exception as error:  # noqa: BLE001 - the last line of defence: every error is told, none is shown raw
+            code = answered(args)
+            if code is None:
+                code = command().main(args=list(args), prog_name=NAME, standalone_mode=False)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence: all is told
             if type(error).__name__ == "NoArgsIsHelpError":
                 typer.echo(str(error))
                 return failures.USAGE

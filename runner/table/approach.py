@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from runner.kinematics.ik.protocol import JointLimits
 from runner.table.errors import BadTableFile, NoApproachYet
-from runner.table.format import CellOfTable, keep_in_archive
+from runner.table.format import keep_in_archive
+from runner.table.rows import CellOfTable
 from runs.files import sha256_hex, storage, write_atomic
 from runs.schema.geometry import TablePoint
 from runs.schema.motion import LimitViolation, LookupRecord, NearestPoint

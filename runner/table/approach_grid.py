@@ -18,8 +18,8 @@ from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.approach import SQUARE_MM, ApproachPhase, GridApproach, GridSquare
-from runner.table.format import CellOfTable, now_utc
 from runner.table.postures import Postures, jaws_as_at, planning_limits, rotations, solve_postures
+from runner.table.rows import CellOfTable, now_utc
 from runner.table.scan import Progress, quiet
 
 IntArray = NDArray[np.int64]

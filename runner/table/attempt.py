@@ -18,8 +18,10 @@ from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.kinematics.motion import StraightLine, straight_line
 from runner.table.candidates import Candidate
-from runner.table.lookup import Found, Lookup, Query, to_record
+from runner.table.lookup import Lookup
 from runner.table.postures import back_along_tool
+from runner.table.query import Found, Query
+from runner.table.record import to_record
 from runner.table.refine import Refinement, refine
 from runs.schema.geometry import Point, TablePoint
 from runs.schema.motion import LookupRecord, NearestPoint, Skipped

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.table.format import ReachTable
+from runner.table.rows import ReachTable
 
 SQUARE_M = 0.020
 _X_SQUARES = (-18, 18)  # centres at multiples of 20 mm, from and to

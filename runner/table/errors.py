@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from runs.errors import Family, TrialcellError
-from runs.schema.geometry import TablePoint
-from runs.schema.motion import LookupRecord, Skipped
+
+if TYPE_CHECKING:  # the record's models take their time to load, and no error needs them
+    from runs.schema.geometry import TablePoint
+    from runs.schema.motion import LookupRecord, Skipped
 
 
 class TableError(TrialcellError):
@@ -25,6 +27,16 @@ class NoTableYet(TableError):
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(f"there is no reach table yet: {path}", next_step="make one: trialcell table scan")
+
+
+class NoSuchFile(TableError):
+    """A file of rows that is not there."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"there is no such file: {path}")
 
 
 class NoApproachYet(TableError):
@@ -45,6 +57,27 @@ class BadTableFile(TableError):
         super().__init__(
             f"{path} can't be used: {why}",
             next_step="put a good copy in its place, or move it away and run: trialcell table scan",
+        )
+
+
+class BadIndexFile(TableError):
+    """An index that can't be mapped. It is made anew from the table; nobody needs to see this."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(f"{path} can't be used: {why}", next_step="delete it: it is made anew from the table")
+
+
+class TableBusy(TableError):
+    """Another process is changing the table, and took too long about it."""
+
+    family: ClassVar[Family] = "busy"
+
+    def __init__(self, path: Path, waited_s: float) -> None:
+        self.path, self.waited_s = path, waited_s
+        super().__init__(
+            f"{path} is being changed by another process; waited {waited_s:g} s for it",
+            next_step="wait until it has ended, then try again",
         )
 
 

@@ -7,88 +7,70 @@ no candidate: `out_of_range`, with a reason. It moves and refines nothing, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import time
+from math import inf, sqrt
+from operator import sub
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runner.kinematics.ik.protocol import JointLimits
-from runner.kinematics.model import FloatArray
+from runner.compiled import kernels
 from runner.table.errors import BadQuery
-from runner.table.format import ReachTable
-from runs.schema.geometry import TablePoint
-from runs.schema.motion import LookupRecord, NearestPoint, Phase
+from runner.table.index import Index, build_index
+from runner.table.nearest import count_left, nearest_rows
+from runner.table.query import DEFAULT_TOL_DEG, Found, Query, check, joint_tests
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from types import ModuleType
 
-DEFAULT_TOL_DEG = 5.0  # of j3_ref and j5_ref
+    from runner.kinematics.ik.protocol import JointLimits
+    from runner.kinematics.model import FloatArray
+    from runner.table.rows import ReachTable
 
+__all__ = ["Found", "Lookup", "Query"]
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question. Angles in degrees; `ee_y_band_m` takes in its lower end only."""
+FILTERS = ("j3_ref", "j5_ref", "ref_joints")
+"""The filters by joints, in the order in which they apply."""
 
-    target_xz_m: TablePoint
-    ee_y_band_m: tuple[float, float]
-    dist_max_m: float
-    j3_ref: float | None = None
-    j3_tol_deg: float | None = None
-    j5_ref: float | None = None
-    j5_tol_deg: float | None = None
-    ref_joints: tuple[float, ...] | None = None
-    joint_tol_deg: float | None = None
-    place_ee_y_floor: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The answer. Row numbers count from 0; residuals are the row's point less the target, as sizes."""
-
-    method: str  # "fk_nearest" or "out_of_range"
-    query: Query
-    rows: int  # of the table
-    selected_idx: int | None = None
-    pose_id: str | None = None
-    ee_xz_m: TablePoint | None = None
-    ee_y_m: float | None = None
-    joints_deg: tuple[float, ...] | None = None
-    dist_m: float | None = None
-    x_residual_m: float | None = None
-    z_residual_m: float | None = None
-    max_dj_deg: float | None = None  # largest joint difference to the reference
-    candidates_left: dict[str, int] | None = None  # rows after each filter; counted when refused
-    abort_reason: str | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is a row."""
-        return self.method == "fk_nearest"
+_FOUND, _REFUSED = "fk_nearest", "out_of_range"
+_NO_TEST = (0.0, inf, 0.0, inf, inf)
+_KERNELS = "runner.table.kernels"
+_ASK_AGAIN_S = 0.5  # how often it is looked whether machine code lies ready by now
+_MOST_COMPILED = 64  # rows that the compiled search keeps in order; NumPy sorts more of them faster
 
 
 class Lookup:
-    """A table ready to be asked, inside one set of joint limits. Holds a copy sorted by x; answers from any thread."""
+    """A table ready to be asked, inside one set of joint limits. Answers from any thread."""
 
     def __init__(self, table: ReachTable, limits: JointLimits, *, j1_safe_max_deg: float) -> None:
-        """Sort once; a million rows take about a fifth of a second.
+        """Sort once; a million rows take about a tenth of a second. `opening.py` has indexes that lie ready in a file.
 
         Raises:
             BadQuery: limits of another number of joints.
         """
         if len(limits.min_deg) != table.n_joints:
             raise BadQuery("limits", f"{len(limits.min_deg)} joints for a table with {table.n_joints}")
-        self.table, self.limits, self.j1_safe_max_deg = table, limits, j1_safe_max_deg
-        joints = table.joints_deg
-        inside = np.ones(len(table), dtype=bool)
-        for column, lo, hi in zip(joints, limits.min_deg, limits.max_deg, strict=True):
-            inside &= (column >= lo) & (column <= hi)
-        safe = joints[1] <= j1_safe_max_deg if table.n_joints > 1 else np.ones(len(table), dtype=bool)
-        self._inside, self._safe = inside, safe
-        order = np.argsort(table.columns[0], kind="stable")
-        self._row = order.astype(np.int64)
-        self._x, self._y, self._z = (np.ascontiguousarray(c[order]) for c in table.columns[:3])
-        self._usable = (inside & safe)[order]
+        self._over(
+            build_index(table.columns, limits.min_deg, limits.max_deg, j1_safe_max_deg=j1_safe_max_deg), compiled=True
+        )
+
+    @classmethod
+    def over(cls, index: Index, *, compiled: bool = True) -> Lookup:
+        """A lookup over an index that is there already. Without `compiled` it never loads a compiler."""
+        lookup = cls.__new__(cls)
+        lookup._over(index, compiled=compiled)
+        return lookup
+
+    def _over(self, index: Index, *, compiled: bool) -> None:
+        self.index = index
+        self._n_joints, self._n_rows, self._n_usable = index.n_joints, index.n_rows, len(index.rows)
+        self._arrays = (index.points, index.joints, index.rows, index.starts, index.grid)
+        self._compiled: ModuleType | None = None
+        self._ask_at_s = 0.0 if compiled else inf
+
+    def __len__(self) -> int:
+        """How many rows the table has."""
+        return self._n_rows
 
     def find(self, query: Query, *, count: bool = False) -> Found:
         """The nearest row that passes every filter, or why there is none.
@@ -100,14 +82,13 @@ class Lookup:
         Raises:
             BadQuery: an argument that can't be meant: not finite, a tolerance without its reference, an empty band.
         """
-        check(query, self.table.n_joints)
-        rows, d2 = self._near(query)
-        if not len(rows):
+        check(query, self._n_joints)
+        near = self._nearest(query, query.dist_max_m, 1)
+        if not near:
             return self._refused(query)
-        best = int(rows[_first_smallest(d2, rows)])
-        found = self._answer(query, best)
+        found = self._answer(query, near[0])
         if found.ok and count:
-            found = replace(found, candidates_left=self.counts(query))
+            found = found._replace(candidates_left=self._counts(query))
         return found
 
     def next_rows(self, query: Query, count: int) -> list[Found]:
@@ -116,207 +97,101 @@ class Lookup:
         Raises:
             BadQuery: see `find`.
         """
-        check(query, self.table.n_joints)
-        rows, d2 = self._near(query)
-        return [found for found in self._in_order(query, rows, d2, count) if found.ok]
+        check(query, self._n_joints)
+        near = self._nearest(query, query.dist_max_m, count)
+        return [found for found in (self._answer(query, one) for one in near) if found.ok]
 
     def find_many(self, queries: list[Query]) -> list[Found]:
         """One answer a query, in order."""
         return [self.find(query) for query in queries]
 
     def counts(self, query: Query) -> dict[str, int]:
-        """How many rows are left after each filter, over the whole table, in the order in which they are applied."""
-        return self._filtered(query)[0]
+        """How many rows are left after each filter, over the whole table, in the order in which they are applied.
 
-    def _filtered(self, query: Query) -> tuple[dict[str, int], IntArray]:
-        """The counts, and the rows that are left in the end, ascending."""
-        left = {"rows": len(self.table)}
-        lo, hi = query.ee_y_band_m
-        y = self.table.columns[1]
-        mask = (y >= lo) & (y < hi)
-        left["ee_y_band"] = int(np.count_nonzero(mask))
-        mask &= self._inside
-        left["joint_limits"] = int(np.count_nonzero(mask))
-        mask &= self._safe
-        left["j1_safe_max"] = int(np.count_nonzero(mask))
-        rows = np.flatnonzero(mask)
-        for name, joint, value, tol in _references(query):
-            rows = rows[np.abs(self.table.columns[3 + joint][rows] - value) <= tol]
-            left[name] = len(rows)
-        if query.ref_joints is not None and query.joint_tol_deg is not None:
-            rows = rows[self._within(rows, query.ref_joints, query.joint_tol_deg)]
-            left["ref_joints"] = len(rows)
-        return left, rows
+        Raises:
+            BadQuery: see `find`.
+        """
+        check(query, self._n_joints)
+        return self._counts(query)
 
-    def _near(self, query: Query) -> tuple[IntArray, FloatArray]:
-        """Candidates within the largest distance: row numbers and squared distances, in no order."""
-        x, z = query.target_xz_m
-        reach = query.dist_max_m
-        window = reach * (1 + 1e-9) + 1e-12  # a little wide: which rows are near is decided by the distance below
-        a = int(np.searchsorted(self._x, x - window, side="left"))
-        b = int(np.searchsorted(self._x, x + window, side="right"))
-        part = slice(a, b)
-        lo, hi = query.ee_y_band_m
-        y = self._y[part]
-        beside = np.abs(self._z[part] - z) <= window
-        at = a + np.flatnonzero(self._usable[part] & (y >= lo) & (y < hi) & beside)
-        dx, dz = self._x[at] - x, self._z[at] - z
-        d2 = dx * dx + dz * dz
-        near = np.sqrt(d2) <= reach
-        rows, d2 = self._row[at[near]], d2[near]
-        for _, joint, value, tol in _references(query):
-            keep = np.abs(self.table.columns[3 + joint][rows] - value) <= tol
-            rows, d2 = rows[keep], d2[keep]
-        if query.ref_joints is not None and query.joint_tol_deg is not None:
-            keep = self._within(rows, query.ref_joints, query.joint_tol_deg)
-            rows, d2 = rows[keep], d2[keep]
-        return rows, d2
-
-    def _within(self, rows: IntArray, ref: tuple[float, ...], tol_deg: float) -> BoolArray:
-        keep = np.ones(len(rows), dtype=bool)
-        for joint, value in enumerate(ref):
-            keep &= np.abs(self.table.columns[3 + joint][rows] - value) <= tol_deg
-        return keep
-
-    def _in_order(self, query: Query, rows: IntArray, d2: FloatArray, count: int) -> Iterator[Found]:
-        order = np.lexsort((rows, d2))[:count]
-        for i in order:
-            yield self._answer(query, int(rows[i]))
-
-    def _answer(self, query: Query, row: int) -> Found:
-        x, y, z = (float(c[row]) for c in self.table.columns[:3])
-        joints = tuple(float(j) for j in self.table.columns[3:, row])
-        dx, dz = x - query.target_xz_m[0], z - query.target_xz_m[1]
-        dj = None
-        if query.ref_joints is not None:
-            dj = max(abs(a - b) for a, b in zip(joints, query.ref_joints, strict=True))
-        found = Found(
-            method="fk_nearest",
-            query=query,
-            rows=len(self.table),
-            selected_idx=row,
-            pose_id=f"fk_row_{row}",
-            ee_xz_m=(x, z),
-            ee_y_m=y,
-            joints_deg=joints,
-            dist_m=float(np.sqrt(dx * dx + dz * dz)),
-            x_residual_m=abs(dx),
-            z_residual_m=abs(dz),
-            max_dj_deg=dj,
+    def _counts(self, query: Query) -> dict[str, int]:
+        index, filters = self.index, joint_tests(query)
+        usable, unsafe, outside = (
+            int(np.diff(np.searchsorted(y, query.ee_y_band_m))[0])
+            for y in (index.y_usable, index.y_unsafe, index.y_outside)
         )
-        floor = query.place_ee_y_floor
+        left = {
+            "rows": self._n_rows,
+            "ee_y_band": usable + unsafe + outside,
+            "joint_limits": usable + unsafe,
+            "j1_safe_max": usable,
+        }
+        if not filters:
+            return left
+        if usable == 0 or (code := self._code()) is None:
+            return left | count_left(index, query, filters)
+        counted = np.zeros(len(FILTERS), dtype=np.int64)
+        code.count(index.points, index.joints, index.starts, index.grid, _packed(query, 0.0), counted)
+        numbers = dict(zip(FILTERS, counted.tolist(), strict=True))
+        return left | {name: numbers[name] for name, _ in filters}
+
+    def _nearest(self, query: Query, reach_m: float, count: int) -> list[list[float]]:
+        """The nearest candidates in order: squared distance, position, row number, point and joints of each."""
+        if count <= 0 or not self._n_usable:
+            return []
+        code = self._compiled or self._code()
+        if code is None or count > _MOST_COMPILED:
+            near = nearest_rows(self.index, query, joint_tests(query), reach_m, count)
+            return cast("list[list[float]]", near.tolist())
+        out = np.empty((count, 6 + self._n_joints))
+        found = code.nearest(*self._arrays, _packed(query, reach_m), out)
+        return cast("list[list[float]]", out[:found].tolist())
+
+    def _code(self) -> ModuleType | None:
+        """The compiled search once it is to be had."""
+        if self._compiled is None and time.monotonic() >= self._ask_at_s:
+            self._compiled = kernels(_KERNELS)
+            self._ask_at_s = time.monotonic() + _ASK_AGAIN_S
+        return self._compiled
+
+    def _answer(self, query: Query, near: list[float]) -> Found:
+        """One of the nearest candidates as an answer."""
+        d2, _, number, x, y, z, *joints = near
+        row, ref, floor = int(number), query.ref_joints, query.place_ee_y_floor
+        dj = None if ref is None else max(map(abs, map(sub, joints, ref)))
         if floor is not None and y < floor:
             why = f"row {row} is at height {y * 1000:.1f} mm, below the floor of {floor * 1000:.1f} mm"
-            return replace(found, method="out_of_range", abort_reason=why)
-        return found
+            return Found(_REFUSED, query, self._n_rows, row, (x, z), y, tuple(joints), sqrt(d2), dj, None, why)
+        return Found(_FOUND, query, self._n_rows, row, (x, z), y, tuple(joints), sqrt(d2), dj)
 
     def _refused(self, query: Query) -> Found:
         """Why there is no row: no candidate at all, or the nearest of them is too far."""
-        left, rows = self._filtered(query)
-        if not len(rows):
+        left = self._counts(query)
+        near = self._nearest(query, inf, 1) if min(left.values()) else []
+        if not near:
             steps = ", ".join(f"{name} {n}" for name, n in left.items())
             why = f"no candidate; rows left after each filter: {steps}"
-            return Found("out_of_range", query, len(self.table), candidates_left=left, abort_reason=why)
-        dx, dz = self.table.columns[0][rows] - query.target_xz_m[0], self.table.columns[2][rows] - query.target_xz_m[1]
-        nearest = self._answer(query, int(rows[np.argmin(dx * dx + dz * dz)]))
+            return Found(_REFUSED, query, self._n_rows, candidates_left=left, abort_reason=why)
+        nearest = self._answer(query, near[0])
         assert nearest.dist_m is not None
         why = f"the nearest row is {nearest.dist_m * 1000:.1f} mm away (allowed {query.dist_max_m * 1000:.1f} mm)"
-        return replace(nearest, method="out_of_range", candidates_left=left, abort_reason=why)
+        return nearest._replace(method=_REFUSED, candidates_left=left, abort_reason=why)
 
 
-def check(query: Query, n_joints: int) -> None:
-    """Refuse a question that can't be meant.
-
-    Raises:
-        BadQuery: names the argument.
-    """
-    numbers: dict[str, float | None] = {
-        "x": query.target_xz_m[0],
-        "z": query.target_xz_m[1],
-        "ee_y_min": query.ee_y_band_m[0],
-        "ee_y_max": query.ee_y_band_m[1],
-        "j3_ref": query.j3_ref,
-        "j5_ref": query.j5_ref,
-        "place_ee_y_floor": query.place_ee_y_floor,
-    }
-    for name, value in numbers.items():
-        if value is not None and not np.isfinite(value):
-            raise BadQuery(name, f"must be a finite number, got {value}")
-    if not query.ee_y_band_m[0] < query.ee_y_band_m[1]:
-        raise BadQuery("ee_y_min", f"{query.ee_y_band_m[0]} is not below ee_y_max {query.ee_y_band_m[1]}")
-    if not query.dist_max_m >= 0:
-        raise BadQuery("dist_max_m", f"must be a distance, got {query.dist_max_m}")
-    for name, ref, tol in (
-        ("j3", query.j3_ref, query.j3_tol_deg),
-        ("j5", query.j5_ref, query.j5_tol_deg),
-        ("joint", query.ref_joints, query.joint_tol_deg),
-    ):
-        if tol is not None and ref is None:
-            raise BadQuery(f"{name}_tol_deg", "a tolerance without a reference")
-        if tol is not None and not (np.isfinite(tol) and tol >= 0):
-            raise BadQuery(f"{name}_tol_deg", f"must be a finite number from 0, got {tol}")
-    for joint, name in ((3, "j3_ref"), (5, "j5_ref")):
-        if numbers[name] is not None and joint >= n_joints:
-            raise BadQuery(name, f"the arm has {n_joints} joints")
-    ref = query.ref_joints
-    if ref is not None and (len(ref) != n_joints or not np.isfinite(ref).all()):
-        raise BadQuery("ref_joints", f"must be {n_joints} finite angles in degrees, got {ref}")
+def _packed(query: Query, reach_m: float) -> FloatArray:
+    """The question as the compiled search takes it."""
+    j3, j5, ref, tol = query.j3_ref, query.j5_ref, query.ref_joints, query.joint_tol_deg
+    head = (*query.target_xz_m, *query.ee_y_band_m, reach_m)
+    if j3 is None and j5 is None:
+        if ref is None or tol is None:
+            return np.array((*head, *_NO_TEST))
+        return np.array((*head, 0.0, inf, 0.0, inf, tol, *ref))
+    (j3, j3_tol), (j5, j5_tol) = _test(j3, query.j3_tol_deg), _test(j5, query.j5_tol_deg)
+    last = (inf,) if ref is None or tol is None else (tol, *ref)
+    return np.array((*head, j3, j3_tol, j5, j5_tol, *last))
 
 
-def to_record(
-    found: Found, *, label: str, phase: Phase, source_file: str, requested_xz_m: TablePoint | None = None,
-    attempt: int | None = None,
-) -> LookupRecord:  # fmt: skip
-    """The answer as it stands in the run log, before refining."""
-    q, joints = found.query, found.joints_deg
-    nearest: tuple[NearestPoint, ...] = ()
-    if found.selected_idx is not None:
-        nearest = (NearestPoint(ee_xz_m=found.ee_xz_m, ee_y_m=found.ee_y_m, joints=joints),)
-    return LookupRecord(
-        label=label,
-        phase=phase,
-        source_file=source_file,
-        pose_id=found.pose_id,
-        target_xz_m=q.target_xz_m,
-        j0=None if joints is None else joints[0],
-        method=found.method,
-        x_residual_m=found.x_residual_m,
-        z_residual_m=found.z_residual_m,
-        interp_xz_m=found.ee_xz_m,
-        joint_limit_ok=found.ok,
-        target_angles=joints,
-        base_angles=joints,
-        nearest_pts=nearest,
-        ee_y_m_selected=found.ee_y_m,
-        max_dj_deg=found.max_dj_deg,
-        joint_tol_deg_used=q.joint_tol_deg if q.ref_joints is not None else None,
-        guard_pass=found.ok,
-        guard_reason=found.abort_reason,
-        attempt=attempt,
-        requested_xz_m=requested_xz_m,
-        total_residual_m=found.dist_m,
-        dist_m=found.dist_m,
-        used_angles=joints,
-        ee_y_band_m=q.ee_y_band_m,
-        selected_idx=found.selected_idx,
-        ref_joints_used=q.ref_joints if q.joint_tol_deg is not None else None,
-        abort_reason=found.abort_reason,
-        candidates_left=found.candidates_left,
-    )
-
-
-def _references(query: Query) -> list[tuple[str, int, float, float]]:
-    out = []
-    for name, joint, ref, tol in (
-        ("j3_ref", 3, query.j3_ref, query.j3_tol_deg),
-        ("j5_ref", 5, query.j5_ref, query.j5_tol_deg),
-    ):
-        if ref is not None:
-            out.append((name, joint, ref, DEFAULT_TOL_DEG if tol is None else tol))
-    return out
-
-
-def _first_smallest(d2: FloatArray, rows: IntArray) -> int:
-    """Where the smallest distance stands; of equal ones the lowest row."""
-    least = np.flatnonzero(d2 == d2.min())
-    return int(least[np.argmin(rows[least])])
+def _test(ref_deg: float | None, tol_deg: float | None) -> tuple[float, float]:
+    if ref_deg is None:
+        return 0.0, inf
+    return ref_deg, DEFAULT_TOL_DEG if tol_deg is None else tol_deg

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from runner.config import Config
 from runner.kinematics.fk import checked_joints
@@ -17,8 +16,9 @@ from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.errors import BadQuery
-from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table, now_utc
+from runner.table.merge import first_alike
 from runner.table.postures import Postures, planning_limits, solve_postures
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table, now_utc
 
 Progress = Callable[[float, str], None]
 """Called with the share done, 0…1, and what is being done."""
@@ -87,7 +87,7 @@ def scan(
 
 
 def sample(count: int, arm: ArmModel, base: BaseInCell, *, limits: JointLimits, seed: int, spread: bool = True) -> Rows:
-    """Poses all over the limits: low-discrepancy (scrambled Halton), or uniform with `spread` off. A seed fixes them.
+    """Poses all over the limits: low-discrepancy, or uniform with `spread` off. A seed fixes them.
 
     Raises:
         BadQuery: a count below one.
@@ -95,9 +95,22 @@ def sample(count: int, arm: ArmModel, base: BaseInCell, *, limits: JointLimits, 
     if count < 1:
         raise BadQuery("count", f"must be at least 1, got {count}")
     rng = np.random.default_rng(seed)
-    shares = qmc.Halton(arm.n_joints, rng=rng).random(count) if spread else rng.random((count, arm.n_joints))
-    joints = np.round(limits.min_deg + np.asarray(shares, float) * (limits.max_deg - limits.min_deg), _ROUND_DEG)
+    shares = _spread(count, arm.n_joints, rng) if spread else rng.random((count, arm.n_joints))
+    joints = np.round(limits.min_deg + shares * (limits.max_deg - limits.min_deg), _ROUND_DEG)
     return _rows(joints, arm, base, limits, False)
+
+
+def _spread(count: int, dims: int, rng: np.random.Generator) -> FloatArray:
+    """A low-discrepancy sequence in the unit cube, shape (count, dims), begun at a random place.
+
+    Source: M. Roberts, The unreasonable effectiveness of quasirandom sequences (2018): steps of 1/g, 1/g², … with
+    g the root of g^(dims + 1) = g + 1; shifted as a whole (Cranley and Patterson, 1976).
+    """
+    g = 2.0
+    for _ in range(60):
+        g = (1.0 + g) ** (1.0 / (dims + 1))
+    steps = g ** -np.arange(1.0, dims + 1.0)
+    return np.asarray((rng.random(dims) + np.arange(1, count + 1)[:, None] * steps) % 1.0)
 
 
 def default_scan(arm: ArmModel, base: BaseInCell, config: Config, progress: Progress = quiet) -> ReachTable:
@@ -163,8 +176,8 @@ def _rows(joints: FloatArray, arm: ArmModel, base: BaseInCell, limits: JointLimi
         inside = ((joints >= limits.min_deg) & (joints <= limits.max_deg)).all(axis=1)
         outside, joints = int(np.count_nonzero(~inside)), joints[inside]
     if drop_doubles:
-        _, first = np.unique(np.round(joints, 6), axis=0, return_index=True)
-        doubled, joints = len(joints) - len(first), joints[np.sort(first)]
+        kept = first_alike(joints.T) == np.arange(len(joints))
+        doubled, joints = int(np.count_nonzero(~kept)), joints[kept]
     return Rows(tool_points_cell_m(joints, arm, base), joints, outside, doubled)
 
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from runs.schema.base import Record
 from runs.schema.geometry import Joints, Point, TablePoint
-
-Phase = Literal["approach_pick", "pick", "approach_place", "place_withblock", "place_noblock"]
+from runs.schema.phase import Phase
 
 
 class LimitViolation(Record):

@@ -31,7 +31,7 @@ def prepared_cell(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def make_cell_copy(prepared_cell, tmp_path) -> Callable[[str], Path]:
-    """Makes a cell of a test's own, ready for trials. The big table is a hard link: files are only ever replaced."""
+    """Makes a cell of a test's own, ready for trials. Table and index are hard links: files are only ever replaced."""
 
     def make(name: str = "cell") -> Path:
         target = tmp_path / name
@@ -47,7 +47,7 @@ def cell_copy(make_cell_copy) -> Path:
 
 
 def _link_or_copy(source: str, target: str) -> object:
-    if source.endswith(".parquet"):
+    if source.endswith((".parquet", ".index")):
         os.link(source, target)
         return target
     return shutil.copy2(source, target)

@@ -11,9 +11,9 @@ from runner.config import Config
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
 from runner.table.cell_tables import CellTables, open_tables
-from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table
 from runner.table.plan import Planner
 from runner.table.postures import hard_limits
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table
 from runner.table.scan import sample
 
 

@@ -24,8 +24,8 @@ from runner.table.approach import (
 )
 from runner.table.cell_tables import CellTables
 from runner.table.errors import BadTableFile, NoApproachYet, WrongTable
-from runner.table.format import CellOfTable
 from runner.table.postures import back_along_tool, hard_limits, planning_limits, wrapped_deg
+from runner.table.rows import CellOfTable
 
 # A real run's two approach lookups: base pose, the two taught pairs, target, and what came out
 FIELD = {

@@ -10,18 +10,8 @@ import pytest
 
 from runner.config import Config
 from runner.table.errors import BadRows, BadTableFile, NoTableYet, WrongTable
-from runner.table.format import (
-    TABLE_FILE,
-    CellOfTable,
-    ReachTable,
-    RowBatch,
-    column_names,
-    export_csv,
-    import_csv,
-    make_table,
-    read_table,
-    write_table,
-)
+from runner.table.format import TABLE_FILE, read_table, write_table
+from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table
 from runs.errors import StorageUnwritable
 
 
@@ -111,67 +101,6 @@ def test_a_table_of_another_cell_is_refused_with_what_differs(
     other = config.model_copy(update={"arm": config.arm.model_copy(update=setting)})
     with pytest.raises(WrongTable, match=word):
         read_table(path, wanted=CellOfTable.of(other))
-
-
-def test_csv_in_the_fields_order_goes_out_and_in_without_losing_a_bit(tmp_path: Path, small_table: ReachTable) -> None:
-    path = tmp_path / "rows.csv"
-    export_csv(path, small_table)
-    header = path.read_text().splitlines()[0]
-    assert header == "ee_x,ee_y,ee_z,j0,j1,j2,j3,j4,j5"
-    back = import_csv(path, small_table.cell)
-    assert back.content_hash == small_table.content_hash
-
-
-def csv_with(path: Path, table: ReachTable, change) -> Path:  # type: ignore[no-untyped-def]
-    names = list(column_names(6))
-    columns = dict(zip(names, table.columns[:, :50].copy(), strict=True))
-    change(columns)
-    lines = [",".join(columns)]
-    lines += [
-        ",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in zip(*columns.values(), strict=True)
-    ]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def test_a_missing_column_is_named(tmp_path: Path, small_table: ReachTable) -> None:
-    path = csv_with(tmp_path / "a.csv", small_table, lambda c: c.pop("j4"))
-    with pytest.raises(BadRows, match="no column j4"):
-        import_csv(path, small_table.cell)
-
-
-def test_a_missing_number_is_named_with_its_row(tmp_path: Path, small_table: ReachTable) -> None:
-    def blank(columns: dict[str, np.ndarray]) -> None:
-        columns["ee_y"][6] = np.nan
-
-    with pytest.raises(BadRows, match="row 7: a number is missing"):
-        import_csv(csv_with(tmp_path / "a.csv", small_table, blank), small_table.cell)
-
-
-def test_radians_by_mistake_are_noticed(tmp_path: Path, small_table: ReachTable) -> None:
-    def radians(columns: dict[str, np.ndarray]) -> None:
-        for i in range(6):
-            columns[f"j{i}"][:] = np.radians(columns[f"j{i}"])
-
-    with pytest.raises(BadRows, match="radians by the look of them"):
-        import_csv(csv_with(tmp_path / "a.csv", small_table, radians), small_table.cell)
-
-
-def test_millimetres_and_other_arms_rows_are_noticed(tmp_path: Path, small_table: ReachTable) -> None:
-    def millimetres(columns: dict[str, np.ndarray]) -> None:
-        columns["ee_x"] *= 1000.0
-
-    with pytest.raises(BadRows, match="mm from where mecharm270 with this tool has them"):
-        import_csv(csv_with(tmp_path / "a.csv", small_table, millimetres), small_table.cell)
-
-
-def test_a_file_that_is_no_csv_is_refused(tmp_path: Path, small_table: ReachTable) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("ee_x,ee_y,ee_z,j0,j1,j2,j3,j4,j5\n1,2\n")
-    with pytest.raises(BadTableFile):
-        import_csv(path, small_table.cell)
-    with pytest.raises(NoTableYet):
-        import_csv(tmp_path / "none.csv", small_table.cell)
 
 
 def test_rows_that_are_not_finite_make_no_table(small_table: ReachTable) -> None:

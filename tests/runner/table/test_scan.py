@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import qmc
 
 from runner.config import Config
 from runner.kinematics.errors import WrongJoints
@@ -61,6 +62,16 @@ def test_samples_fill_the_limits_and_are_the_same_for_a_seed(arm: ArmModel, base
     again = sample(500, arm, base, limits=limits, seed=3, spread=spread)
     assert np.array_equal(rows.joints_deg, again.joints_deg)
     assert not np.array_equal(rows.joints_deg, sample(500, arm, base, limits=limits, seed=4, spread=spread).joints_deg)
+
+
+def test_a_spread_sample_is_more_even_than_a_random_one(arm: ArmModel, base: BaseInCell) -> None:
+    limits = JointLimits.of(arm)
+    uneven = []
+    for spread in (True, False):
+        rows = sample(1000, arm, base, limits=limits, seed=3, spread=spread)
+        shares = (rows.joints_deg - limits.min_deg) / (limits.max_deg - limits.min_deg)
+        uneven.append(qmc.discrepancy(shares))
+    assert uneven[0] < 0.3 * uneven[1]
 
 
 def test_wrong_questions_are_refused(arm: ArmModel, base: BaseInCell) -> None:

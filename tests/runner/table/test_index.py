@@ -1,0 +1,78 @@
+"""The index: always the same, whole in its file or refused, mapped as it was saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runner.config import Config
+from runner.kinematics.model import ArmModel
+from runner.table.errors import BadIndexFile
+from runner.table.index import Index, build_index, map_index, save_index
+from runner.table.postures import hard_limits
+from runner.table.rows import ReachTable
+
+ARRAYS = ("points", "joints", "rows", "starts", "grid", "y_usable", "y_unsafe", "y_outside")
+
+
+@pytest.fixture(scope="module")
+def index(small_table: ReachTable, arm: ArmModel, config: Config) -> Index:
+    limits = hard_limits(arm, config)
+    return build_index(
+        small_table.columns, limits.min_deg, limits.max_deg, j1_safe_max_deg=60.0, bound_to={"content_hash": "abc"}
+    )
+
+
+def test_each_usable_row_stands_in_its_bin_with_its_numbers(index: Index, small_table: ReachTable) -> None:
+    x0, z0, y0, cell, tall, nx, nz, nb = index.grid
+    slot = np.repeat(np.arange(len(index.starts) - 1), np.diff(index.starts))
+    x, y, z = index.points.T
+    expected = (np.floor((z - z0) / cell) * nx + np.floor((x - x0) / cell)) * nb + np.floor((y - y0) / tall)
+    assert np.array_equal(slot, expected)
+    assert len(index.starts) == nx * nz * nb + 1
+    assert np.array_equal(np.vstack((index.points.T, index.joints.T)), small_table.columns[:, index.rows])
+    inside_a_bin = slot[1:] == slot[:-1]
+    assert np.all(np.diff(index.rows)[inside_a_bin] > 0)
+
+
+def test_every_row_is_counted_once(index: Index, small_table: ReachTable) -> None:
+    assert index.n_rows == len(small_table)
+    assert len(index.y_outside) == 0
+    assert len(index.y_unsafe) == np.count_nonzero(small_table.joints_deg[1] > 60.0) > 0
+    assert len(index.rows) == len(index.y_usable)
+
+
+def test_a_saved_index_is_mapped_as_it_was(index: Index, tmp_path: Path) -> None:
+    save_index(tmp_path / "reach.index", index)
+    back = map_index(tmp_path / "reach.index")
+    for name in ARRAYS:
+        assert np.array_equal(getattr(back, name), getattr(index, name))
+        assert getattr(back, name).dtype == getattr(index, name).dtype
+    assert back.bound_to == {"content_hash": "abc"}
+    assert [p.name for p in tmp_path.iterdir()] == ["reach.index"]
+
+
+@pytest.mark.parametrize("keep", [0, 10, 40, 400, -8])
+def test_one_that_is_cut_off_is_refused(index: Index, tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "reach.index"
+    save_index(path, index)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(BadIndexFile):
+        map_index(path)
+
+
+def test_one_that_is_missing_or_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadIndexFile, match="no such file"):
+        map_index(tmp_path / "reach.index")
+    (tmp_path / "reach.index").write_bytes(b"something else" * 100)
+    with pytest.raises(BadIndexFile, match="another format"):
+        map_index(tmp_path / "reach.index")
+
+
+def test_a_table_without_usable_rows_has_an_index_too(small_table: ReachTable, tmp_path: Path) -> None:
+    none = build_index(small_table.columns, np.full(6, 1.0), np.full(6, -1.0), j1_safe_max_deg=88.0)
+    assert (len(none.rows), len(none.y_outside)) == (0, 2000)
+    save_index(tmp_path / "reach.index", none)
+    assert map_index(tmp_path / "reach.index").n_rows == 2000
