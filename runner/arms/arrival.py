@@ -48,13 +48,17 @@ class _Standing:
     commanded_deg: FloatArray
     came_deg: FloatArray
 
-    def sag_deg(self, read_deg: FloatArray, goal_deg: FloatArray, small_deg: float) -> FloatArray:
+    def sag_deg(
+        self, read_deg: FloatArray, goal_deg: FloatArray, *, small_deg: float, rounding_deg: float
+    ) -> FloatArray:
         """What the arm, read now, stands beside its command, as far as that lasts on the way to a goal.
 
         A joint that goes on the way it came keeps its sag. One that turns round first goes through its dead band and
-        ends on the other side of it; there only up to `small_deg` counts, which is a load and not friction.
+        ends on the other side of it; there only up to `small_deg` counts, which is a load and not friction. Up to
+        `rounding_deg` is no sag but half a step of the encoders.
         """
         sag = read_deg - self.commanded_deg
+        sag = np.where(np.abs(sag) <= rounding_deg, 0.0, sag)
         goes_on = (goal_deg - read_deg) * self.came_deg >= 0
         return np.where(goes_on, sag, np.clip(sag, -small_deg, small_deg))
 
@@ -65,6 +69,8 @@ class MoveControl:
     def __init__(self, arm: GuardedArm, clock: Clock, base: BaseInCell, settings: ArmSettings) -> None:
         self._arm, self._clock, self._base, self._settings = arm, clock, base, settings
         self._standing: _Standing | None = None
+        servo = arm.model.data.servo
+        self._rounding_deg = 0.0 if servo is None else 180.0 / servo.encoder_steps + 1e-6
         self.readings = Readings(arm, clock, margin_deg=settings.reading_margin_deg)
 
     def move(
@@ -96,7 +102,9 @@ class MoveControl:
         standing, self._standing = self._standing, None  # not known again until this move has arrived
         offset = np.zeros_like(goal)
         if take_off_sag and standing is not None:
-            offset = standing.sag_deg(before, goal, settings.corrective_min_deg)
+            offset = standing.sag_deg(
+                before, goal, small_deg=settings.corrective_min_deg, rounding_deg=self._rounding_deg
+            )
         started_s = self._clock.now_s()
         clearance_mm = self._arm.send_compensated(
             label, path_deg, offset, speed_percent=settings.speed_percent, start_deg=before

@@ -19,7 +19,7 @@ from runner.kinematics.ik.dls import DampedLeastSquares, rotation_vector
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 
-OFF_MM = 0.25  # a quarter of what a straight move may deviate in all: the rest is the arm's
+OFF_MM = 0.15  # of the 1 mm that a straight move may deviate in all: the rest is the arm's
 OFF_DEG = 0.5
 _SHARES = np.array([0.25, 0.5, 0.75])  # where a stretch is held against the line
 _SHORTEST = 0.5  # mm or degrees of turn: where the line still isn't followed at that, joints jump
