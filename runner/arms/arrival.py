@@ -41,11 +41,36 @@ class _Rest:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Standing:
+    """The arm at rest after a move: its last command, and which way each joint came to it, degrees."""
+
+    commanded_deg: FloatArray
+    came_deg: FloatArray
+
+    def sag_deg(
+        self, read_deg: FloatArray, goal_deg: FloatArray, *, small_deg: float, rounding_deg: float
+    ) -> FloatArray:
+        """What the arm, read now, stands beside its command, as far as that lasts on the way to a goal.
+
+        A joint that goes on the way it came keeps its sag. One that turns round first goes through its dead band and
+        ends on the other side of it; there only up to `small_deg` counts, which is a load and not friction. Up to
+        `rounding_deg` is no sag but half a step of the encoders.
+        """
+        sag = read_deg - self.commanded_deg
+        sag = np.where(np.abs(sag) <= rounding_deg, 0.0, sag)
+        goes_on = (goal_deg - read_deg) * self.came_deg >= 0
+        return np.where(goes_on, sag, np.clip(sag, -small_deg, small_deg))
+
+
 class MoveControl:
     """Moves a guarded arm, one goal at a time."""
 
     def __init__(self, arm: GuardedArm, clock: Clock, base: BaseInCell, settings: ArmSettings) -> None:
         self._arm, self._clock, self._base, self._settings = arm, clock, base, settings
+        self._standing: _Standing | None = None
+        servo = arm.model.data.servo
+        self._rounding_deg = 0.0 if servo is None else 180.0 / servo.encoder_steps + 1e-6
         self.readings = Readings(arm, clock, margin_deg=settings.reading_margin_deg)
 
     def move(
@@ -55,23 +80,31 @@ class MoveControl:
         *,
         tolerance_deg: float,
         correct: bool = False,
-        take_off_deg: FloatArray | None = None,
+        take_off_sag: bool = False,
         attempt: int | None = None,
+        line_off_mm: float | None = None,
     ) -> Arrival:
         """Go through the waypoints, shape (k, n_joints), and settle at the last.
 
         Args:
             correct: make one corrective move by the residual even inside the tolerance.
-            take_off_deg: a residual known beforehand (the arm's sag where it just stood), taken off every waypoint.
+            take_off_sag: take off every waypoint what the arm now stands beside its last command. So it goes on from
+                where it is, and a straight way stays straight; without it, it first lets that go.
+            line_off_mm: for the log: how far the waypoints' joint moves leave the straight line that they follow.
 
         Raises:
             Refused: the guard's no, before anything was sent.
             MoveStalled, MoveTimedOut, NoReading: faults; the arm has been told to hold still.
         """
         settings, goal = self._settings, path_deg[-1]
-        offset = np.zeros_like(goal) if take_off_deg is None else take_off_deg
         rejected_before = self.readings.rejected
         before = self.readings.read_deg()
+        standing, self._standing = self._standing, None  # not known again until this move has arrived
+        offset = np.zeros_like(goal)
+        if take_off_sag and standing is not None:
+            offset = standing.sag_deg(
+                before, goal, small_deg=settings.corrective_min_deg, rounding_deg=self._rounding_deg
+            )
         started_s = self._clock.now_s()
         clearance_mm = self._arm.send_compensated(
             label, path_deg, offset, speed_percent=settings.speed_percent, start_deg=before
@@ -107,6 +140,8 @@ class MoveControl:
             post_max_delta_deg=float(np.abs(residual).max()),
             attempt=attempt,
             commanded=_joints(commanded),
+            via=tuple(_joints(pose) for pose in path_deg[:-1] - offset),
+            line_off_mm=line_off_mm,
             waypoints=len(path_deg),
             speed_percent=settings.speed_percent,
             duration_s=self._clock.now_s() - started_s,
@@ -117,6 +152,8 @@ class MoveControl:
             tcp_commanded_m=self._point(goal),
             tcp_read_back_m=self._point(rest.read_deg),
         )
+        came = goal - before if corrective is None else commanded - (goal - offset)
+        self._standing = _Standing(commanded, came)
         return Arrival(record, residual)
 
     def _rest(self, label: str, started_s: float) -> _Rest:

@@ -78,3 +78,16 @@ class BadTarget(KinematicsError):
     def __init__(self, why: str, *, next_step: str | None = None) -> None:
         self.why = why
         super().__init__(why, next_step=next_step)
+
+
+class LineRefused(KinematicsError):
+    """A straight line that the tool can't follow."""
+
+    family: ClassVar[Family] = "refused"
+
+    def __init__(self, share: float, length_mm: float, why: str) -> None:
+        self.share, self.length_mm, self.why = share, length_mm, why
+        super().__init__(
+            f"no straight line: after {share * length_mm:.0f} of {length_mm:.0f} mm {why}",
+            next_step="choose ends nearer to each other or to the middle of the arm's reach",
+        )

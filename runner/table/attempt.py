@@ -13,6 +13,7 @@ import numpy as np
 
 from runner.config import Config
 from runner.geometry import Clearance, HeldBlock, Obstacles, first_broken, margin_mm, swept
+from runner.kinematics.errors import LineRefused
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
@@ -27,8 +28,6 @@ from runs.schema.geometry import Point, TablePoint
 from runs.schema.motion import LookupRecord, NearestPoint, Skipped
 
 _ROWS_TRIED = 6  # rows from which a posture is refined before it is given up
-_LINE_OFF_MM = 1.0
-_LINE_STEP_DEG = 12.0  # of one joint over 5 mm of straight line; more is a jump to another branch
 
 
 class PlansFor(Protocol):
@@ -56,7 +55,7 @@ class Phases:
 class Attempt:
     """One posture tried. After `run`: `lookups` in any case; the other results only when it passed."""
 
-    path_deg: FloatArray
+    line: StraightLine
     last: Refinement
     residual_mm: float
     clearance: Clearance | None
@@ -98,14 +97,13 @@ class Attempt:
         why: str | None = None
         for row in rows:
             last = self._refined(np.array(row.joints_deg), self.candidate.target_m, first)
-            line = straight_line(first.joints_deg, last.joints_deg, self.plans.arm, self.plans.limits)
-            why = self._off_target(last, line)
-            leads_there = why is None
-            if leads_there:
+            line = self._line(first, last)
+            if isinstance(line, StraightLine):  # the next rows lead to the same pose
                 why = self._too_near(first, last, line)
+                self.lookups = (approach, self._reach_record(row, last, why, tuple(passed_over)))
+                return why
+            why = line
             self.lookups = (approach, self._reach_record(row, last, why, tuple(passed_over)))
-            if leads_there:
-                break  # the next rows lead to the same pose
             assert row.pose_id is not None
             passed_over.append(Skipped(pose_id=row.pose_id, reason=why))
         return why
@@ -139,13 +137,15 @@ class Attempt:
             place_ee_y_floor=t.place_floor_y_m,
         )
 
-    def _off_target(self, last: Refinement, line: StraightLine) -> str | None:
-        """Why a refined row does not end the straight move, or None."""
-        if not last.ok or last.residual_mm > self.plans.config.table.refine_mm:
+    def _line(self, first: Refinement, last: Refinement) -> StraightLine | str:
+        """The straight move to a refined row, or why there is none."""
+        p = self.plans
+        if not last.ok or last.residual_mm > p.config.table.refine_mm:
             return f"the target's pose misses by {last.residual_mm:.1f} mm and {last.residual_deg:.1f}°"
-        if not line.converged or line.off_mm > _LINE_OFF_MM or line.largest_step_deg > _LINE_STEP_DEG:
-            return f"no straight line: {line.off_mm:.1f} mm off it, joints step by {line.largest_step_deg:.0f}°"
-        return None
+        try:
+            return straight_line(first.joints_deg, last.joints_deg, p.arm, p.limits)
+        except LineRefused as refusal:
+            return refusal.message
 
     def _too_near(self, first: Refinement, last: Refinement, line: StraightLine) -> str | None:
         """What the straight move comes too near to, there or back, or None; then the results are kept."""
@@ -159,7 +159,7 @@ class Attempt:
                 asked = margin_mm(broken.against, p.config.guard)
                 return f"{broken.what} within {broken.mm:.1f} mm of the {broken.against} (allowed {asked:.1f} mm)"
             smallest = min((*found, *([smallest] if smallest else [])), key=lambda c: c.mm, default=None)
-        self.path_deg, self.last, self.clearance = there, last, smallest
+        self.line, self.last, self.clearance = line, last, smallest
         self.residual_mm = max(first.residual_mm, last.residual_mm)
         return None
 

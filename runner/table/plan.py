@@ -18,6 +18,7 @@ from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, ToolStance
 from runner.kinematics.gripper import gripper_of, max_opening_mm
 from runner.kinematics.model import ArmModel, FloatArray, frozen
+from runner.kinematics.motion import StraightLine
 from runner.table.approach import Approach, GridApproach
 from runner.table.attempt import Attempt, Phases
 from runner.table.candidates import NEAR_SQUARE_MM, Candidate, pick_levels, place_levels, reachable
@@ -33,13 +34,18 @@ from runs.schema.motion import LookupRecord, Skipped
 class _Plan:
     """What a pick and a place have in common. Arrays are read-only."""
 
-    path_deg: FloatArray  # (k, n_joints): the approach pose first, then straight to the target's pose, which is last
+    line: StraightLine  # from the approach pose straight to the target's pose
     target_m: Point  # of the tool point, cell frame
     stance: ToolStance  # at the target
     lookups: tuple[LookupRecord, ...]  # approach, then reach
     residual_mm: float  # the larger miss of the two refined poses
     clearance: Clearance | None  # the smallest along the straight move, there and back
     skipped: tuple[Skipped, ...]
+
+    @property
+    def path_deg(self) -> FloatArray:
+        """The poses of the straight move, shape (k, n_joints): the approach pose first, the target's last."""
+        return self.line.waypoints_deg
 
     @property
     def approach_deg(self) -> FloatArray:
@@ -126,14 +132,14 @@ class Planner:
         phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
         passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
         return PickPlan(
-            passed.path_deg,
+            passed.line,
             c.target_m,
             passed.last.stance,
             passed.lookups,
             passed.residual_mm,
             passed.clearance,
             skipped,
-            T_tcp_block=held_T(passed.path_deg[-1], c),
+            T_tcp_block=held_T(passed.line.waypoints_deg[-1], c),
             askew_deg=c.askew_deg,
         )
 
@@ -156,7 +162,7 @@ class Planner:
         phases = Phases("place", "stage7_approach_place", "stage8_place", self.approach_place.name, None)
         passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
         return PlacePlan(
-            passed.path_deg,
+            passed.line,
             c.target_m,
             passed.last.stance,
             passed.lookups,

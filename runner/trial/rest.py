@@ -12,6 +12,7 @@ import numpy as np
 
 from runner.arms.errors import ArmError
 from runner.kinematics.model import FloatArray
+from runner.kinematics.motion import StraightLine
 from runner.trial.grip import check_grip, let_go
 from runner.trial.trial import Trial
 from runs.errors import StorageUnwritable, TrialcellError
@@ -66,30 +67,30 @@ def hold_still(trial: Trial, why: str) -> Rest:
 
 def set_down(trial: Trial, name: str) -> None:
     """From above the place where the block was taken, or from there: down with it, open, up again."""
-    path, arm = _way_down(trial), trial.bench.arm
+    line, arm = _way_down(trial), trial.bench.arm
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
-    if not np.array_equal(trial.here_deg(), path[-1]):
+    if not np.array_equal(trial.here_deg(), line.waypoints_deg[-1]):
         if arm.obstacles.held is not None:
             arm.obstacles = arm.obstacles.holding(arm.obstacles.held, may_rest=True)
-        trial.move(f"{name}_set_down", path[1:], tolerance_deg, correct=True, take_off_deg=trial.residual_deg)
+        trial.move_straight(f"{name}_set_down", line, tolerance_deg, correct=True)
     let_go(trial, f"{name}_open")
-    trial.move(f"{name}_back_up", path[-2::-1], tolerance_deg)
+    trial.move_straight(f"{name}_back_up", line.reversed(), tolerance_deg)
 
 
 def _bring_back(trial: Trial) -> None:
     """A held block back to where it was taken; when the gripper turns out to be empty on the way, nothing more."""
-    path, arm = _way_down(trial), trial.bench.arm
-    if not np.array_equal(trial.here_deg(), path[-1]):
-        trial.travel("rest_above_start", path[0], trial.bench.config.arm.tol_pick_place_deg)
+    line, arm = _way_down(trial), trial.bench.arm
+    if not np.array_equal(trial.here_deg(), line.waypoints_deg[-1]):
+        trial.travel("rest_above_start", line.waypoints_deg[0], trial.bench.config.arm.tol_pick_place_deg)
         if check_grip(trial, "rest_grip_check").holding is False:
             arm.obstacles = arm.obstacles.released()
             return
     set_down(trial, "rest")
 
 
-def _way_down(trial: Trial) -> FloatArray:
-    assert trial.set_down_path_deg is not None, "a block is only held after a pick"
-    return trial.set_down_path_deg
+def _way_down(trial: Trial) -> StraightLine:
+    assert trial.set_down_line is not None, "a block is only held after a pick"
+    return trial.set_down_line
 
 
 def _held(trial: Trial) -> bool | None:

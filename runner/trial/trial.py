@@ -19,6 +19,7 @@ from runner.arms.errors import Refused
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.model import FloatArray
+from runner.kinematics.motion import StraightLine
 from runner.table.errors import NoPlan, PlanningError
 from runner.trial.bench import Bench
 from runner.trial.errors import BlockLost, InvalidStart, Stopped
@@ -58,10 +59,9 @@ class Trial:
     started_wall_s: float = field(default_factory=monotonic)
     attempt: int = 1
     standing_deg: FloatArray | None = None
-    residual_deg: FloatArray | None = None
     grip: GripReading | None = None
     may_hold: bool = False
-    set_down_path_deg: FloatArray | None = None
+    set_down_line: StraightLine | None = None
     correction: CorrectionUse | None = None
     tip: TipMeasurement | None = None
     last_stage: str | None = None
@@ -92,7 +92,8 @@ class Trial:
         tolerance_deg: float,
         *,
         correct: bool = False,
-        take_off_deg: FloatArray | None = None,
+        take_off_sag: bool = False,
+        line_off_mm: float | None = None,
     ) -> FloatArray:
         """Move through the waypoints and write it down; returns the residual (read back minus goal, degrees).
 
@@ -102,7 +103,7 @@ class Trial:
         self.switch.check()
         self._check_latch()
         if self.dry_run:
-            self._would_move(label, path_deg, tolerance_deg)
+            self._would_move(label, path_deg, tolerance_deg, line_off_mm)
             return np.zeros_like(path_deg[-1])
         self.standing_deg = None
         arrival: Arrival = self.bench.mover.move(
@@ -110,12 +111,20 @@ class Trial:
             path_deg,
             tolerance_deg=tolerance_deg,
             correct=correct,
-            take_off_deg=take_off_deg,
+            take_off_sag=take_off_sag,
+            line_off_mm=line_off_mm,
             attempt=self.attempt,
         )
-        self.standing_deg, self.residual_deg = path_deg[-1], arrival.residual_deg
+        self.standing_deg = path_deg[-1]
         self.book.add(arrival.record)
         return arrival.residual_deg
+
+    def move_straight(
+        self, label: str, line: StraightLine, tolerance_deg: float, *, correct: bool = False
+    ) -> FloatArray:
+        """Move along a straight line of the tool from its first pose, where the arm stands, to its last; see `move`."""
+        path = line.waypoints_deg[1:]
+        return self.move(label, path, tolerance_deg, correct=correct, take_off_sag=True, line_off_mm=line.off_mm)
 
     @contextmanager
     def lookups_kept(self) -> Iterator[None]:
@@ -145,8 +154,7 @@ class Trial:
         here = self.here_deg()
         path = self.bench.planner.plan_transfer(here, goal_deg, self.bench.arm.obstacles)
         small_steps = interpolated(np.vstack((here, path)), _MAX_STEP_DEG)[1:]
-        known_deg = self.residual_deg if correct else None
-        return self.move(label, small_steps, tolerance_deg, correct=correct, take_off_deg=known_deg)
+        return self.move(label, small_steps, tolerance_deg, correct=correct, take_off_sag=correct)
 
     def open_gripper(self, stage: str, *, times: int = 1, pre_wait_s: float | None = None) -> None:
         """Open by state, as often as asked, with the waits round it."""
@@ -211,7 +219,7 @@ class Trial:
             frames.append(frame)
         return frames
 
-    def _would_move(self, label: str, path_deg: FloatArray, tolerance_deg: float) -> None:
+    def _would_move(self, label: str, path_deg: FloatArray, tolerance_deg: float, line_off_mm: float | None) -> None:
         """A dry run's move: through the guard and into the log, not to the arm."""
         start = self.here_deg()
         clearance_mm = self.bench.arm.check(label, path_deg, np.zeros_like(start), start_deg=start)
@@ -231,6 +239,8 @@ class Trial:
                 post_max_delta_deg=None,
                 attempt=self.attempt,
                 commanded=joints_of(path_deg[-1]),
+                via=tuple(joints_of(pose) for pose in path_deg[:-1]),
+                line_off_mm=line_off_mm,
                 waypoints=len(path_deg),
                 speed_percent=self.bench.config.arm.speed_percent,
                 path_clearance_mm=clearance_mm,

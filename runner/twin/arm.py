@@ -12,9 +12,9 @@ from runner.arms.protocol import ArmHealth
 from runner.kinematics.fk import checked_joints
 from runner.kinematics.gripper import gripper_of, theta_from_value_rad, value_from_theta
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.motion import Follower, RateLimits, set_points
 from runner.twin.errors import ArmWithoutTwin
 from runner.twin.profiles import Imperfection, Profile
-from runner.twin.trajectory import set_points
 from runner.twin.world import World
 
 _JAW_STROKE_S = 1.2  # from open to closed; owners measured 1.5 to 2 s with the contact settling
@@ -38,13 +38,31 @@ class TwinClock:
         self._world.advance(seconds)
 
 
-class _Motion:
+class _Planned:
     """Set-points to be gone through and how far that got. Replaced as a whole: `stop` may come from any thread."""
 
-    __slots__ = ("at", "plan")
-
     def __init__(self, plan: FloatArray) -> None:
-        self.plan, self.at = plan, 0
+        self._plan, self._at = plan, 0
+
+    def next(self) -> FloatArray | None:
+        """The set-point of the next period, None at the end."""
+        if self._at >= len(self._plan):
+            return None
+        self._at += 1
+        return np.asarray(self._plan[self._at - 1])
+
+
+class _Chase:
+    """A set-point on its way to a goal that may be moved meanwhile."""
+
+    def __init__(self, follower: Follower, goal_deg: FloatArray) -> None:
+        self.follower, self.goal_deg = follower, goal_deg
+
+    def next(self) -> FloatArray | None:
+        """The set-point of the next period, None while it rests on its goal."""
+        if np.array_equal(self.follower.at_deg, self.goal_deg):
+            return None
+        return self.follower.step(self.goal_deg)
 
 
 class TwinArm:
@@ -72,7 +90,7 @@ class TwinArm:
         self._set_deg = np.array(angles_deg, dtype=float)
         self._rate_deg_s = np.zeros(self._model.n_joints)
         self._driven_deg = np.array(self._imperfection.rest_at(self._set_deg))
-        self._motion = _Motion(self._set_deg[None, :])
+        self._motion: _Planned | _Chase = _Planned(self._set_deg[None, :])
         self._theta = self._theta_goal = self._gripper.theta_open_rad
         return np.asarray(np.radians(self._driven_deg + self._imperfection.zero_deg))
 
@@ -93,18 +111,32 @@ class TwinArm:
             WrongJoints: another number of joints, or an angle that is not finite.
         """
         waypoints = np.atleast_2d(checked_joints(waypoints_deg, self._model))
-        plan = set_points(
-            self._set_deg,
-            waypoints,
+        plan = set_points(self._set_deg, waypoints, self.rates(speed_percent), dt_s=self._period_s)
+        self._motion = _Planned(self._braked(plan, lands=True))
+
+    def follow(self, goal_deg: FloatArray, *, speed_percent: int) -> None:
+        """Go to a goal that may be replaced at any moment, (n_joints,), and return at once: the newest wins.
+
+        Without a planned path: joints go as fast as they may from the speed at hand, each for itself.
+
+        Raises:
+            WrongJoints: another number of joints, or an angle that is not finite.
+        """
+        goal = np.array(checked_joints(goal_deg, self._model))
+        follower = Follower(self._set_deg, self.rates(speed_percent), dt_s=self._period_s, rate_deg_s=self._rate_deg_s)
+        self._motion = _Chase(follower, goal)
+
+    def rates(self, speed_percent: int) -> RateLimits:
+        """What the joints may do at this per cent of full speed."""
+        return RateLimits.even(
+            self._model.n_joints,
             speed_deg_s=self._servo.max_speed_deg_s * min(max(speed_percent, 1), 100) / 100.0,
             acceleration_deg_s2=self._servo.max_acceleration_deg_s2,
-            dt_s=self._period_s,
         )
-        self._motion = _Motion(self._braked(plan, lands=True))
 
     def stop(self) -> None:
         """Brake and hold, now. Safe from any thread and more than once."""
-        self._motion = _Motion(self._braked(self._set_deg[None, :], lands=False))
+        self._motion = _Planned(self._braked(self._set_deg[None, :], lands=False))
 
     def send_gripper_value(self, value: int) -> None:
         """Start moving the jaws to 0 (closed) … 100 (open); returns at once."""
@@ -129,15 +161,10 @@ class TwinArm:
     def targets(self, gravity_nm: FloatArray) -> tuple[FloatArray, int]:
         """The servos' targets now, radians, jaws last, and for how many steps they stand."""
         dt_s = self._period_s
-        motion = self._motion
-        moving = motion.at < len(motion.plan)
-        if moving:
-            now = motion.plan[motion.at]
-            self._rate_deg_s = (now - self._set_deg) / dt_s
-            self._set_deg = now
-            motion.at += 1
-        else:
-            self._rate_deg_s = self._rate_deg_s * 0.0
+        now = self._motion.next()
+        moving = now is not None
+        self._rate_deg_s = np.zeros_like(self._set_deg) if now is None else (now - self._set_deg) / dt_s
+        self._set_deg = self._set_deg if now is None else now
         moving = self._shift_jaws(dt_s) or moving
         if self._direct:
             driven = self._set_deg

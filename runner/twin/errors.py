@@ -45,3 +45,13 @@ class PhysicsDiverged(TwinError):
             f"the twin's physics broke down at {time_s:.2f} s: {what}",
             next_step="a smaller twin.timestep_s usually helps",
         )
+
+
+class ShuttleNotPossible(TwinError):
+    """Points between which the tool can't go to and fro."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why, next_step="choose other points with --a and --b, for example --a 0.05 0.16 0.18")

@@ -224,6 +224,11 @@ class World:
         """The gripper's drive angle, mean of both sides."""
         return float(sum(self._data.qpos[i] for i in self._drives) / 2.0)
 
+    @property
+    def servo_gains(self) -> FloatArray:
+        """Stiffness and damping of all servos as the model has them: gain and bias figures, one row an actuator."""
+        return np.hstack([self._model.actuator_gainprm, self._model.actuator_biasprm])
+
     # Between trials.
 
     def reset(self, angles_rad: FloatArray, jaw_theta_rad: float, block: Resting, box: Resting) -> None:

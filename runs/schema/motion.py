@@ -132,6 +132,8 @@ class MoveRecord(Record):
     path_clearance_mm: float | None = None
     tcp_commanded_m: Point | None = None
     tcp_read_back_m: Point | None = None
+    via: tuple[Joints, ...] = ()  # commanded on the way to the last, as sent; each a synchronised joint move
+    line_off_mm: float | None = None  # how far those moves leave the straight line of the tool that they follow
 
 
 class GripperTry(Record):

@@ -43,17 +43,12 @@ def pick(trial: Trial, seen: Seen, plan: PickPlan) -> Verdict:
     """Stages 4 to 6: straight down, look at the tip, close, lift back, ask."""
     _go_down(trial, seen, plan)
     with trial.stage("stage5", attempt=trial.attempt):
-        trial.set_down_path_deg = plan.path_deg
+        trial.set_down_line = plan.line
         trial.close_gripper("stage5_grip_close")
         check_grip(trial, "stage5_grip_check", on_table=True)
         _now_holding(trial, plan, on_table=True)
     with trial.stage("stage6", attempt=trial.attempt):
-        trial.move(
-            "stage6_lift",
-            plan.path_deg[-2::-1],
-            trial.bench.config.arm.tol_approach_deg,
-            take_off_deg=trial.residual_deg,
-        )
+        trial.move_straight("stage6_lift", plan.line.reversed(), trial.bench.config.arm.tol_approach_deg)
         check_grip(trial, "stage6_grip_check")
         _now_holding(trial, plan, on_table=False)
         (frame,) = trial.capture("pick")
@@ -94,13 +89,7 @@ def step_aside(trial: Trial) -> Seen:
 def _go_down(trial: Trial, seen: Seen, plan: PickPlan) -> None:
     bench = trial.bench
     with trial.stage("stage4_pick", attempt=trial.attempt):
-        trial.move(
-            "stage4_pick",
-            plan.path_deg[1:],
-            bench.config.arm.tol_pick_place_deg,
-            correct=True,
-            take_off_deg=trial.residual_deg,
-        )
+        trial.move_straight("stage4_pick", plan.line, bench.config.arm.tol_pick_place_deg, correct=True)
         trial.book.add(PoseUsed(pick_pose_id=plan.lookups[-1].pose_id, pick_used=_read(trial)))
         (frame,) = trial.capture("stage4_pick_tip")
         measure_tip(trial, seen, frame.image_bgr)

@@ -45,7 +45,7 @@ def place(trial: Trial, plan: PlacePlan) -> None:
     """Stage 8: straight down into the box."""
     with trial.stage("stage8_place", attempt=trial.attempt):
         tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
-        trial.move("stage8_place", plan.path_deg[1:], tolerance_deg, correct=True, take_off_deg=trial.residual_deg)
+        trial.move_straight("stage8_place", plan.line, tolerance_deg, correct=True)
         used = None if trial.dry_run else joints_of(trial.bench.mover.readings.read_deg())
         trial.book.add(PoseUsed(place_pose_id=plan.lookups[-1].pose_id, place_used=used))
 
@@ -61,7 +61,7 @@ def judge_place(trial: Trial, seen: Seen, plan: PlacePlan) -> Verdict:
     """Stage 9b: up, aside to where the box is free in the picture, ask."""
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     with trial.stage("stage9b_judge_place", attempt=trial.attempt):
-        trial.move("stage9b_lift", plan.path_deg[-2::-1], tolerance_deg)
+        trial.move_straight("stage9b_lift", plan.line.reversed(), tolerance_deg)
         trial.travel("stage9b_swept_retreat", _clear_of(trial, seen), tolerance_deg)
         (frame,) = trial.capture("place")
         capture = trial.book.log.vlm_captures[-1]

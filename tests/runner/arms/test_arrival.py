@@ -126,14 +126,46 @@ def test_a_sag_inside_the_tolerance_is_corrected_only_when_asked():
     assert np.abs(asked.residual_deg).max() < 0.1
 
 
-def test_a_residual_known_beforehand_brings_a_sagging_arm_there_at_once():
-    sag = np.array([0.1, 2.2, 0.6, -0.1, -0.5, 0.0])
-    inner = SlowArm(sag=sag)
-    arrival = moved(inner, tolerance_deg=2.0, take_off_deg=sag)
-    assert len(inner.sent) == 1
-    assert np.allclose(inner.sent[0][-1], GOAL - sag)
+def test_a_sag_that_was_met_is_taken_off_the_next_move_of_joints_that_go_on():
+    inner = SlowArm(sag=np.array([0.1, 2.2, 0.6, -0.1, -0.5, 0.0]))
+    control = control_of(inner)
+    control.move("first", GOAL[None], tolerance_deg=3.0)
+    further = GOAL + np.sign(GOAL - HOME) * 5.0
+    arrival = control.move("second", further[None], tolerance_deg=2.0, take_off_sag=True)
+    assert len(inner.sent) == 2, "no corrective move was needed"
+    assert np.allclose(inner.sent[-1][-1], further - inner.sag)
     assert np.abs(arrival.residual_deg).max() < 0.1
-    assert arrival.record.target_angles == pytest.approx(GOAL)
+    assert arrival.record.target_angles == pytest.approx(further)
+
+
+def test_a_joint_that_turns_round_takes_only_a_small_sag_with_it():
+    inner = SlowArm(sag=np.array([0.1, 2.2, 0.6, -0.1, -0.5, 0.0]))
+    control = control_of(inner)
+    control.move("first", GOAL[None], tolerance_deg=3.0)
+    back = GOAL - np.sign(GOAL - HOME) * 5.0
+    control.move("second", back[None], tolerance_deg=3.0, take_off_sag=True)
+    assert np.allclose(inner.sent[-1][-1], back - np.clip(inner.sag, -0.25, 0.25))
+
+
+def test_after_a_move_that_failed_no_sag_is_known():
+    inner = SlowArm(sag=np.array([0.0, 2.2, 0, 0, 0, 0]))
+    control = control_of(inner)
+    control.move("first", GOAL[None], tolerance_deg=3.0)
+    inner.stuck_at = float(inner.at[0])
+    with pytest.raises(MoveStalled):
+        control.move("second", (GOAL + 10.0)[None], tolerance_deg=3.0)
+    inner.stuck_at = None
+    control.move("third", GOAL[None], tolerance_deg=3.0, take_off_sag=True)
+    assert np.allclose(inner.sent[-1][-1], GOAL)
+
+
+def test_poses_on_the_way_are_written_down_as_they_were_sent():
+    inner = SlowArm()
+    path = np.stack([(HOME + GOAL) / 2, GOAL])
+    record = control_of(inner).move("m", path, tolerance_deg=3.0, line_off_mm=0.2).record
+    assert record.waypoints == 2
+    assert record.via == (pytest.approx(path[0]),)
+    assert record.line_off_mm == 0.2
 
 
 def test_an_arm_that_sticks_has_stalled_and_is_told_to_hold_still():
