@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.kinematics.errors import BadTarget, OutsideLimits
-from runner.kinematics.fk import checked_joints
+from runner.kinematics.errors import BadTarget
+from runner.kinematics.fk import checked_joints, frames_about_z, rotation_vector, tool_frames_and_jacobians
 from runner.kinematics.ik.protocol import IkResult, IkStatus, IkTarget, JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
+
+__all__ = ["DampedLeastSquares", "IkBatch", "rotation_vector"]
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -110,7 +112,7 @@ class DampedLeastSquares:
         self.tolerance_m, self.tolerance_deg = tolerance_m, tolerance_deg
         self.max_steps, self.restarts = max_steps, restarts
         self._lo, self._hi = np.radians(self.limits.min_deg), np.radians(self.limits.max_deg)
-        self._frames, self._tool = _frames_about_z(arm)
+        self._frames = frames_about_z(arm)
 
     def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
         """The pose for one target, searched from `start_deg`.
@@ -155,7 +157,7 @@ class DampedLeastSquares:
         goals = _goals(position_m, rotation, weights)
         if starts.ndim != 2 or len(starts) != len(goals.position_m):
             raise BadTarget(f"{len(goals.position_m)} targets need as many starts, got an array {starts.shape}")
-        self._refuse_outside(starts)
+        self.limits.refuse_outside(starts, self.arm)
         q0 = np.clip(np.radians(starts), self._lo, self._hi)
         parts = [
             self._attempts(goals.take(slice(i, i + _BLOCK)), q0[i : i + _BLOCK]) for i in range(0, len(q0), _BLOCK)
@@ -174,15 +176,7 @@ class DampedLeastSquares:
 
     def jacobian(self, angles_deg: FloatArray) -> FloatArray:
         """The geometric Jacobian at poses (N, n_joints), shape (N, 6, n_joints): metres and radians a radian."""
-        return self._pose_and_jacobian(np.radians(checked_joints(angles_deg, self.arm)))[1]
-
-    def _refuse_outside(self, starts: FloatArray) -> None:
-        bad = np.argwhere((starts < self.limits.min_deg - 1e-6) | (starts > self.limits.max_deg + 1e-6))
-        if len(bad):
-            row, joint = (int(i) for i in bad[0])
-            name = self.arm.data.joint[joint].name
-            lo, hi = float(self.limits.min_deg[joint]), float(self.limits.max_deg[joint])
-            raise OutsideLimits(name, float(starts[row, joint]), lo, hi)
+        return tool_frames_and_jacobians(self._frames, np.radians(checked_joints(angles_deg, self.arm)))[1]
 
     def _attempts(self, goals: _Goals, q0: FloatArray) -> tuple[FloatArray, FloatArray, IntArray, NDArray[np.object_]]:
         state, steps, status = self._search(goals, q0)
@@ -273,7 +267,7 @@ class DampedLeastSquares:
         return np.asarray(np.clip(goal, self._lo, self._hi))
 
     def _evaluate(self, goals: _Goals, q: FloatArray) -> _State:
-        T, J = self._pose_and_jacobian(q)
+        T, J = tool_frames_and_jacobians(self._frames, q)
         error = np.zeros((len(q), 6))
         error[:, :3] = goals.position_m - T[:, :3, 3]
         if goals.turned.all():
@@ -282,44 +276,6 @@ class DampedLeastSquares:
             t = goals.turned
             error[t, 3:] = rotation_vector(goals.rotation[t] @ np.swapaxes(T[t, :3, :3], 1, 2))
         return _State(q, error, J, ((error * goals.weights) ** 2).sum(axis=1))
-
-    def _pose_and_jacobian(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The tool's frame (N, 4, 4) and the Jacobian (N, 6, n) at q, radians."""
-        c, s = np.cos(q)[:, :, None], np.sin(q)[:, :, None]
-        F = self._frames
-        local = np.empty((*q.shape, 4, 4))
-        local[..., 0] = c * F[:, :, 0] + s * F[:, :, 1]
-        local[..., 1] = c * F[:, :, 1] - s * F[:, :, 0]
-        local[..., 2:] = F[:, :, 2:]
-        poses = np.empty_like(local)
-        poses[:, 0] = local[:, 0]
-        for i in range(1, q.shape[1]):
-            np.matmul(poses[:, i - 1], local[:, i], out=poses[:, i])
-        T = poses[:, -1] @ self._tool
-        J = np.empty((len(q), 6, q.shape[1]))
-        axis = np.swapaxes(poses[:, :, :3, 2], 1, 2)
-        arm = T[:, :3, 3, None] - np.swapaxes(poses[:, :, :3, 3], 1, 2)
-        J[:, 0] = axis[:, 1] * arm[:, 2] - axis[:, 2] * arm[:, 1]
-        J[:, 1] = axis[:, 2] * arm[:, 0] - axis[:, 0] * arm[:, 2]
-        J[:, 2] = axis[:, 0] * arm[:, 1] - axis[:, 1] * arm[:, 0]
-        J[:, 3:] = axis
-        return T, J
-
-
-def rotation_vector(R: FloatArray) -> FloatArray:
-    """The turn that each rotation (N, 3, 3) makes, as axis × angle in radians, shape (N, 3); good up to half a turn."""
-    w = np.stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]), axis=1) / 2.0
-    s = np.sqrt((w * w).sum(axis=1))
-    c = (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0) / 2.0
-    angle = np.arctan2(s, c)
-    out = w * np.where(s > 1e-9, angle / np.maximum(s, 1e-9), 1.0)[:, None]
-    half = (s < 1e-4) & (c < 0)  # about half a turn: the axis is in the symmetric part
-    for i in np.flatnonzero(half):
-        S = (R[i] + np.eye(3)) / 2.0
-        axis = S[:, int(np.argmax(np.diag(S)))]
-        axis = axis / np.linalg.norm(axis)
-        out[i] = axis * angle[i] * (1.0 if axis @ w[i] >= 0 else -1.0)
-    return out
 
 
 def _arrays(targets: Sequence[IkTarget]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -343,23 +299,3 @@ def _goals(position_m: FloatArray, rotation: FloatArray | None, weights: FloatAr
     rows = np.repeat(pair, 3, axis=1)
     rows[~turned, 3:] = 0.0
     return _Goals(position, rotations, rows, turned)
-
-
-def _frames_about_z(arm: ArmModel) -> tuple[FloatArray, FloatArray]:
-    """The joints' frames turned so that every axis is z, shape (n, 4, 4), and the tool in the last of them."""
-    turned = np.tile(np.eye(4), (arm.n_joints, 1, 1))
-    for i, axis in enumerate(arm.axes):
-        turned[i, :3, :3] = _with_z_along(axis)
-    frames = np.empty((arm.n_joints, 4, 4))
-    before = np.eye(4)
-    for i in range(arm.n_joints):
-        frames[i] = before.T @ arm.T_parent_joint[i] @ turned[i]  # before is a pure rotation: its transpose undoes it
-        before = turned[i]
-    return frames, before.T @ arm.T_link_tcp
-
-
-def _with_z_along(axis: FloatArray) -> FloatArray:
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.stack((x, np.cross(axis, x), axis), axis=1)
