@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import degrees
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,7 @@ from runner.compiled import kernels
 from runner.kinematics.errors import BadTarget
 from runner.kinematics.fk import checked_joints
 from runner.kinematics.ik import closed_numpy
-from runner.kinematics.ik.closed_rows import SLOTS
+from runner.kinematics.ik.closed_rows import REFUSED, SLOTS
 from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import IkResult, IkStatus, IkTarget, JointLimits, checked_poses
 from runner.kinematics.ik.wrist import wrist_of
@@ -70,7 +71,7 @@ class ClosedForm:
         self.arm, self.limits = arm, limits or JointLimits.of(arm)
         self.wrist = wrist_of(arm)
         self._k, self._frames = self.wrist.constants.copy(), self.wrist.frames.copy()
-        self._lo, self._hi = np.radians(self.limits.min_deg), np.radians(self.limits.max_deg)
+        self._min, self._max = self.limits.min_deg.copy(), self.limits.max_deg.copy()
         self._nearest = DampedLeastSquares(arm, limits=self.limits, restarts=10)
 
     def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
@@ -80,8 +81,8 @@ class ClosedForm:
             WrongJoints, OutsideLimits: a start that is no pose, or breaks a limit.
             BadTarget: the target asks for no rotation.
         """
-        found = self._of_one(target, start_deg)
-        return found[0] if found else self._nearest.solve(target, start_deg)
+        rows, count = self._of_one(target, start_deg)
+        return _result(rows[0]) if count else self._nearest.solve(target, start_deg)
 
     def solve_all(self, target: IkTarget, start_deg: FloatArray) -> tuple[IkResult, ...]:
         """Every branch inside the limits, nearest to the start first; none where the target is out of reach.
@@ -89,7 +90,8 @@ class ClosedForm:
         Raises:
             WrongJoints, OutsideLimits, BadTarget: see `solve`.
         """
-        return tuple(self._of_one(target, start_deg))
+        rows, count = self._of_one(target, start_deg)
+        return tuple(_result(row) for row in rows[:count])
 
     def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
         """The nearest branch for each target, each from its own row of `starts_deg`, shape (N, n_joints).
@@ -117,21 +119,21 @@ class ClosedForm:
         starts = self._checked(self.arm.home_deg if starts_deg is None else starts_deg)
         if starts.ndim == 2 and len(starts) != n:
             raise BadTarget(f"{n} targets need as many starts, got an array {starts.shape}")
-        q0 = np.array(np.broadcast_to(np.radians(starts), (n, self.arm.n_joints)), order="C")
+        q0 = np.empty((n, self.arm.n_joints))
+        q0[:] = starts
         counts = np.zeros(n, dtype=np.int64)
         blocks: dict[int, FloatArray] = {}
         code = _code()
 
         def work(rows: slice) -> None:
             out = np.empty((rows.stop - rows.start, SLOTS, 8))
-            code.branches_of_many(self._k, self._frames, self._lo, self._hi, q0[rows], goals[rows], out, counts[rows])
+            code.branches_of_many(self._k, self._frames, self._min, self._max, q0[rows], goals[rows], out, counts[rows])
             blocks[rows.start] = out[np.arange(SLOTS) < counts[rows, None]][:, :6]
 
         in_blocks(n, _BLOCK, work)
         rows = [blocks[start] for start in sorted(blocks)]
-        angles = np.degrees(np.concatenate(rows)) if rows else np.empty((0, self.arm.n_joints))
+        angles = np.concatenate(rows) if rows else np.empty((0, self.arm.n_joints))
         first = np.concatenate(([0], np.cumsum(counts)))
-        np.clip(angles, self.limits.min_deg, self.limits.max_deg, out=angles)
         return Branches(frozen(angles), frozen_ints(np.repeat(np.arange(n), counts)), frozen_ints(first))
 
     def _checked(self, starts_deg: FloatArray) -> FloatArray:
@@ -139,21 +141,24 @@ class ClosedForm:
         self.limits.refuse_outside(starts, self.arm)
         return starts
 
-    def _of_one(self, target: IkTarget, start_deg: FloatArray) -> list[IkResult]:
-        """The branches of one target, the nearest first."""
+    def _of_one(self, target: IkTarget, start_deg: FloatArray) -> tuple[FloatArray, int]:
+        """The branches of one target, shape (SLOTS, 8), and how many they are."""
         if target.rotation is None:
             raise BadTarget("the closed form needs to know how the tool must stand", next_step="take the solver dls")
-        start = np.radians(self._checked(start_deg))
-        goal = np.empty((3, 4))
+        start = np.array(start_deg, dtype=np.float64)
+        goal, out = np.empty((3, 4)), np.empty((SLOTS, 8))
         goal[:, :3], goal[:, 3] = target.rotation, target.position_m
-        out = np.empty((SLOTS, 8))
-        count = _code().branches(self._k, self._frames, self._lo, self._hi, start, goal, out)
-        degrees = np.degrees(out[:count])
-        degrees[:, :6].clip(self.limits.min_deg, self.limits.max_deg, out=degrees[:, :6])
-        return [
-            IkResult(frozen(degrees[i, :6]), float(out[i, 6]) * 1e3, float(degrees[i, 7]), 1, IkStatus.CONVERGED)
-            for i in range(count)
-        ]
+        count = REFUSED
+        if start.shape == (6,):
+            count = _code().branches(self._k, self._frames, self._min, self._max, start, goal, out)
+        if count == REFUSED:
+            self._checked(start)
+            raise BadTarget(f"one target needs one start, got an array {start.shape}")
+        return out, count
+
+
+def _result(row: FloatArray) -> IkResult:
+    return IkResult(frozen(row[:6].copy()), float(row[6]) * 1e3, degrees(row[7]), 1, IkStatus.CONVERGED)
 
 
 def _code() -> ModuleType | Any:

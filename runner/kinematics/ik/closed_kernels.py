@@ -6,7 +6,7 @@ They check nothing and sort nothing out but branches outside the limits. `k`, `t
 
 from __future__ import annotations
 
-from math import atan2, pi, sqrt
+from math import atan2, degrees, pi, radians, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from runner.kinematics.ik.closed_rows import (
     MARGIN,
     NEAR_M,
     NEAR_RAD,
+    REFUSED,
+    ROUGH_SLACK_RAD,
     SAME_RAD,
     SLACK_RAD,
     SLOTS,
+    START_SLACK_DEG,
     G,
     L,
     S,
@@ -189,19 +192,26 @@ def kept(
 def branches(
     k: FloatArray,
     frames: FloatArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    start: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    start_deg: FloatArray,
     goal: FloatArray,
     out: FloatArray,
 ) -> int:
-    """Every branch inside the limits into out (SLOTS, 8), nearest to the start first; returns how many.
+    """Every branch inside the limits into out (SLOTS, 8), nearest to the start first.
 
-    A row is six joints and what is left over, metres and radians. `goal` is the tool's frame, (3 or 4, 4).
+    `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees, and what is left over, metres and radians.
+
+    Returns:
+        How many there are; `REFUSED` for a start that is no number or outside.
     """
     t, roots = np.empty((12, 3)), np.empty(2 * SLOTS)
     T, J, H, g, q = np.empty((3, 4)), np.empty((6, 6)), np.empty((6, 6)), np.empty(6), np.empty(8)
-    far = np.empty(SLOTS)
+    lo, hi, start, far = np.empty(6), np.empty(6), np.empty(6), np.empty(SLOTS)
+    for i in range(6):
+        if not (min_deg[i] - START_SLACK_DEG <= start_deg[i] <= max_deg[i] + START_SLACK_DEG):
+            return REFUSED
+        lo[i], hi[i], start[i] = radians(min_deg[i]), radians(max_deg[i]), radians(start_deg[i])
     see_target(k, goal, t)
     found = 0
     for pair in range(4):
@@ -211,11 +221,14 @@ def branches(
             count = roots_around(k, t, shoulder, elbow, roots)
         for i in range(count):
             joints_at(k, t, shoulder, elbow, roots[i], q)
-            if not brought_inside(q, lo, hi, start, 0.05):
+            if not brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
                 continue
             if not polish(frames, goal, q, T, J, H, g) or not brought_inside(q, lo, hi, start, SLACK_RAD):
                 continue
             found = kept(q, lo, hi, start, out, far, found)
+    for row in range(found):
+        for i in range(6):
+            out[row, i] = min(max(degrees(out[row, i]), min_deg[i]), max_deg[i])
     return found
 
 
@@ -223,13 +236,13 @@ def branches(
 def branches_of_many(
     k: FloatArray,
     frames: FloatArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    starts: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    starts_deg: FloatArray,
     goals: FloatArray,
     out: FloatArray,
     counts: IntArray,
 ) -> None:
-    """The same for goals (N, 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
+    """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
     for row in range(goals.shape[0]):
-        counts[row] = branches(k, frames, lo, hi, starts[row], goals[row], out[row])
+        counts[row] = branches(k, frames, min_deg, max_deg, starts_deg[row], goals[row], out[row])

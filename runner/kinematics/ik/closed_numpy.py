@@ -15,8 +15,11 @@ from runner.kinematics.ik.closed_rows import (
     MARGIN,
     NEAR_M,
     NEAR_RAD,
+    REFUSED,
+    ROUGH_SLACK_RAD,
     SAME_RAD,
     SLACK_RAD,
+    START_SLACK_DEG,
     G,
     L,
     S,
@@ -33,29 +36,33 @@ BoolArray = NDArray[np.bool_]
 def branches(
     k: FloatArray,
     frames: FloatArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    start: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    start_deg: FloatArray,
     goal: FloatArray,
     out: FloatArray,
 ) -> int:
     """Every branch of one target into out (SLOTS, 8), as the kernel of that name."""
     counts = np.zeros(1, dtype=np.int64)
-    branches_of_many(k, frames, lo, hi, start[None], goal[None], out[None], counts)
+    branches_of_many(k, frames, min_deg, max_deg, start_deg[None], goal[None], out[None], counts)
     return int(counts[0])
 
 
 def branches_of_many(
     k: FloatArray,
     frames: FloatArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    starts: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    starts_deg: FloatArray,
     goals: FloatArray,
     out: FloatArray,
     counts: IntArray,
 ) -> None:
-    """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
+    """The same for many, as the kernel of that name, but for one start that is refused all are."""
+    if not ((starts_deg >= min_deg - START_SLACK_DEG) & (starts_deg <= max_deg + START_SLACK_DEG)).all():
+        counts[:] = REFUSED
+        return
+    lo, hi, starts = np.radians(min_deg), np.radians(max_deg), np.radians(starts_deg)
     n = len(goals)
     target = np.repeat(np.arange(n), 4)
     sides = np.array([1.0, -1.0])
@@ -64,12 +71,14 @@ def branches_of_many(
     order = np.argsort(pair, kind="stable")
     pair, q4 = pair[order], q4[order]
     q, row = joints_at(pairs.take(pair), q4), target[pair]
-    q, ok = _inside(q, lo, hi, starts[row], 0.05)
+    q, ok = _inside(q, lo, hi, starts[row], ROUGH_SLACK_RAD)
     q, row = q[ok], row[ok]
     q, left = _polished(frames, goals[row], q)
     q, ok = _inside(q, lo, hi, starts[row], SLACK_RAD)
     ok &= (left[:, 0] < NEAR_M) & (left[:, 1] < NEAR_RAD)
     _sort_in(np.clip(q[ok], lo, hi), left[ok], row[ok], starts, out, counts)
+    there = np.arange(out.shape[1]) < counts[:, None]
+    out[there, :6] = np.clip(np.degrees(out[there, :6]), min_deg, max_deg)
 
 
 def _sort_in(

@@ -26,4 +26,7 @@ ALL_BUT = 1e-3  # so little room is wanting that the polish may find some
 MARGIN = 1.0  # how many times the offset's effect the guess must keep off a singularity
 NEAR_M, NEAR_RAD = 1e-8, 1e-7  # a branch is one if the arm's own model brings it there
 SLACK_RAD = 1e-9
+ROUGH_SLACK_RAD = 0.05  # before the polish
+START_SLACK_DEG = 1e-6
+REFUSED = -1  # a start that is no number or outside
 SAME_RAD = 1e-6
