@@ -75,3 +75,11 @@ class NoClosedForm(KinematicsError):
     def __init__(self, arm: str, why: str) -> None:
         self.arm, self.why = arm, why
         super().__init__(f"no closed form for {arm}: {why}", next_step="take the solver dls: it serves any arm")
+
+
+class UnknownSolver(KinematicsError):
+    """No solver of that name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no solver called {name!r}", next_step=f"one of: {', '.join(known)}")

@@ -1,16 +1,29 @@
 """Forward kinematics: joint angles to the tool point and to every link, one pose or many at once.
 
-Works in the arm's base frame, metres; `frames.py` carries results into the cell.
+Works in the arm's base frame, metres; `frames.py` carries results into the cell. Many poses go to machine code on all
+cores where it is at hand; a few stay in NumPy, which answers before a compiler's library is even loaded. The two
+differ in the last digit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from types import ModuleType
+
 import numpy as np
 
+from runner.compiled import kernels
 from runner.kinematics.errors import WrongJoints
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.threads import in_blocks
+
+KERNELS = "runner.kinematics.kernels"
+MANY = 8192
+"""From so many poses on, machine code does it."""
 
 _BLOCK = 4096  # poses a pass: the working set stays in the cache
+_KERNEL_BLOCK = 32768
 
 
 def checked_joints(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
@@ -43,15 +56,23 @@ def link_poses(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
 
 def tool_pose(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
     """The tool point's frame in the base frame, shape (..., 4, 4), metres."""
+    q = np.asarray(angles_deg, dtype=np.float64)
+    code = _code(q, arm)
+    if code is not None:
+        return _by_kernel(code.tool_frames, q, arm, (4, 4))
     return link_poses(angles_deg, arm)[..., -1, :, :]
 
 
 def tool_points_m(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
     """The tool point in the base frame, shape (..., 3), metres; made for many poses.
 
-    A vector is turned from the tip backwards, block by block: a third of the work of multiplying matrices.
+    A vector is turned from the tip backwards: a third of the work of multiplying matrices.
     """
-    q = checked_joints(angles_deg, arm)
+    q = np.asarray(angles_deg, dtype=np.float64)
+    code = _code(q, arm)
+    if code is not None:
+        return _by_kernel(code.tool_points, q, arm, (3,))
+    q = checked_joints(q, arm)
     flat = np.radians(q.reshape(-1, arm.n_joints))
     out = np.empty((len(flat), 3))
     for start in range(0, len(flat), _BLOCK):
@@ -63,6 +84,31 @@ def tool_points_m(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
             x, y, z = (R[r, 0] * x + R[r, 1] * y + R[r, 2] * z + t[r] for r in range(3))
         out[start : start + _BLOCK] = np.stack((x, y, z), axis=1)
     return out.reshape(*q.shape[:-1], 3)
+
+
+def _code(q: FloatArray, arm: ArmModel) -> ModuleType | None:
+    """The kernels, for so many poses of this arm that they are worth it."""
+    fits = q.ndim > 1 and q.shape[-1] == arm.n_joints and q.size >= MANY * arm.n_joints
+    return kernels(KERNELS) if fits else None
+
+
+def _by_kernel(kernel: Callable[..., bool], q: FloatArray, arm: ArmModel, shape: tuple[int, ...]) -> FloatArray:
+    """What a kernel makes of poses (..., n_joints), shape (..., *shape), on all cores."""
+    flat = np.array(q.reshape(-1, arm.n_joints), order="C") if not q.flags.c_contiguous or not q.flags.writeable else q
+    flat = flat.reshape(-1, arm.n_joints)
+    out, frames = np.empty((len(flat), *shape)), _frames(arm)
+
+    def work(rows: slice) -> None:
+        if not kernel(frames, flat[rows], out[rows]):
+            checked_joints(flat[rows], arm)
+
+    in_blocks(len(flat), _KERNEL_BLOCK, work)
+    return out.reshape(*q.shape[:-1], *shape)
+
+
+def turn_about(axis: FloatArray, angle_rad: float) -> FloatArray:
+    """The rotation about a unit axis, shape (3, 3)."""
+    return _turns(axis, np.array([angle_rad]))[0, :3, :3]
 
 
 def _turns(axis: FloatArray, angles: FloatArray) -> FloatArray:
@@ -145,6 +191,12 @@ def frames_about_z(arm: ArmModel) -> FloatArray:
         before = turned
     frames[n] = (before.T @ arm.T_link_tcp)[:3]
     return frames
+
+
+@lru_cache(maxsize=64)
+def _frames(arm: ArmModel) -> FloatArray:
+    """The same, kept: writable, for kernels take no other, and never written to."""
+    return frames_about_z(arm)
 
 
 def _with_z_along(axis: FloatArray) -> FloatArray:

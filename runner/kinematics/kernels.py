@@ -9,7 +9,7 @@ axis is z, and at the end the tool's in the last of them. Angles are radians, le
 
 from __future__ import annotations
 
-from math import atan2, cos, sin, sqrt
+from math import atan2, floor, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,52 @@ from runner.compiled import kernel
 
 FloatArray = NDArray[np.float64]
 
+DEGREE = pi / 180.0
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, ::1])", fastmath={"contract"})
-def tool_points(frames: FloatArray, q: FloatArray, out: FloatArray) -> None:
-    """Tool points (N, 3) of poses (N, n): a vector is turned from the tip backwards."""
-    n = q.shape[1]
-    for row in range(q.shape[0]):
+
+@kernel("UniTuple(f8, 2)(f8)", fastmath={"contract"})
+def sine_cosine(a: float) -> tuple[float, float]:
+    """Both at once, to the last digit or two for angles of some thousand turns, in half the time of two calls.
+
+    Source of the coefficients: Moshier, Cephes mathematical library, sin.c.
+    """
+    quarter = floor(a * (2.0 / pi) + 0.5)
+    x = ((a - quarter * 1.5707962512969970) - quarter * 7.5497894158615964e-08) - quarter * 5.3903028581581191e-15
+    z = x * x
+    s = (1.58962301576546568060e-10 * z - 2.50507477628578072866e-8) * z + 2.75573136213857245213e-6
+    s = ((s * z - 1.98412698295895385996e-4) * z + 8.33333333332211858878e-3) * z - 1.66666666666666307295e-1
+    s = x + x * z * s
+    c = (-1.13585365213876817300e-11 * z + 2.08757008419747316778e-9) * z - 2.75573141792967388112e-7
+    c = ((c * z + 2.48015872888517045348e-5) * z - 1.38888888888730564116e-3) * z + 4.16666666666665929218e-2
+    c = 1.0 - 0.5 * z + z * z * c
+    turned = quarter - 4.0 * floor(0.25 * quarter)
+    if turned - 2.0 * floor(0.5 * turned) == 1.0:
+        s, c = c, -s
+    return (-s, -c) if turned >= 2.0 else (s, c)
+
+
+@kernel("b1(f8[:, :, ::1], f8[:, ::1], f8[:, ::1])", fastmath={"contract"})
+def tool_points(frames: FloatArray, angles_deg: FloatArray, out: FloatArray) -> bool:
+    """Tool points (N, 3) of poses (N, n), degrees: a vector is turned from the tip backwards.
+
+    Returns:
+        Whether all angles are finite.
+    """
+    n = angles_deg.shape[1]
+    nought = 0.0
+    for row in range(angles_deg.shape[0]):
         x, y, z = frames[n, 0, 3], frames[n, 1, 3], frames[n, 2, 3]
         for i in range(n - 1, -1, -1):
-            s, c = sin(q[row, i]), cos(q[row, i])
+            a = angles_deg[row, i] * DEGREE
+            nought += a - a  # stays nought but for what is not finite
+            s, c = sine_cosine(a)
             u, v = c * x - s * y, s * x + c * y
             F = frames[i]
             x = F[0, 0] * u + F[0, 1] * v + F[0, 2] * z + F[0, 3]
             y = F[1, 0] * u + F[1, 1] * v + F[1, 2] * z + F[1, 3]
             z = F[2, 0] * u + F[2, 1] * v + F[2, 2] * z + F[2, 3]
         out[row, 0], out[row, 1], out[row, 2] = x, y, z
+    return nought == 0.0
 
 
 @kernel("void(f8[:, ::1], f8[:, ::1], f8, f8)", fastmath={"contract"})
@@ -55,7 +86,8 @@ def tool_frame_and_jacobian(frames: FloatArray, q: FloatArray, T: FloatArray, J:
         for k in range(4):
             T[i, k] = 1.0 if i == k else 0.0
     for j in range(n):
-        onward(T, frames[j], cos(q[j]), sin(q[j]))
+        s, c = sine_cosine(q[j])
+        onward(T, frames[j], c, s)
         for i in range(3):  # the axis, and where it is until the tool's place is known
             J[3 + i, j], J[i, j] = T[i, 2], T[i, 3]
     onward(T, frames[n], 1.0, 0.0)
@@ -73,17 +105,25 @@ def tool_frame(frames: FloatArray, q: FloatArray, T: FloatArray) -> None:
         for k in range(4):
             T[i, k] = 1.0 if i == k else 0.0
     for j in range(n):
-        onward(T, frames[j], cos(q[j]), sin(q[j]))
+        s, c = sine_cosine(q[j])
+        onward(T, frames[j], c, s)
     onward(T, frames[n], 1.0, 0.0)
 
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1])", fastmath={"contract"})
-def tool_frames(frames: FloatArray, q: FloatArray, out: FloatArray) -> None:
-    """Tool frames (N, 4, 4) of poses (N, n)."""
-    for row in range(q.shape[0]):
-        tool_frame(frames, q[row], out[row])
+@kernel("b1(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1])", fastmath={"contract"})
+def tool_frames(frames: FloatArray, angles_deg: FloatArray, out: FloatArray) -> bool:
+    """Tool frames (N, 4, 4) of poses (N, n), degrees; returns whether all angles are finite."""
+    n = angles_deg.shape[1]
+    q = np.empty(n)
+    nought = 0.0
+    for row in range(angles_deg.shape[0]):
+        for i in range(n):
+            q[i] = angles_deg[row, i] * DEGREE
+            nought += q[i] - q[i]
+        tool_frame(frames, q, out[row])
         out[row, 3, 0] = out[row, 3, 1] = out[row, 3, 2] = 0.0
         out[row, 3, 3] = 1.0
+    return nought == 0.0
 
 
 @kernel("void(f8[:, ::1], f8[:, ::1], f8[::1])")

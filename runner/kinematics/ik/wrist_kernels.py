@@ -6,13 +6,14 @@ constants, `t` is what `see_target` makes of a target; `closed_rows` names their
 
 from __future__ import annotations
 
-from math import atan2, cos, sin, sqrt
+from math import atan2, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runner.compiled import kernel
 from runner.kinematics.ik.closed_rows import A1, DOUBT, KAPPA_OFFSET_SIGN, P1, P2, W_TOOL, D, F, G, L, M, N, S, V, X, Y
+from runner.kinematics.kernels import sine_cosine
 
 FloatArray = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ def arm_at(
 @kernel("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8, f8, f8)")
 def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float) -> tuple[float, float]:
     """The least room at one turn of the fourth joint, and what the fifth axis lacks there to fit the last."""
-    c, s = cos(q4), sin(q4)
+    s, c = sine_cosine(q4)
     room1, room2, _, _, _, _, _, _, x, y, z = arm_at(k, t, shoulder, elbow, c, s)
     lack = (k[S, 0] + k[S + 1, 0] * c + k[S + 2, 0] * s) * x + (k[S, 1] + k[S + 1, 1] * c + k[S + 2, 1] * s) * y
     lack += (k[S, 2] + k[S + 1, 2] * c + k[S + 2, 2] * s) * z - k[KAPPA_OFFSET_SIGN, 0]
@@ -99,7 +100,7 @@ def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q
 @kernel("void(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])")
 def joints_at(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float, q: FloatArray) -> None:
     """All six joints, radians, once the fourth is known."""
-    c, s = cos(q4), sin(q4)
+    s, c = sine_cosine(q4)
     _, _, c1, s1, c2, s2, c3, s3, dx, dy, dz = arm_at(k, t, shoulder, elbow, c, s)
     q[0], q[1], q[2], q[3] = atan2(s1, c1), atan2(s2, c2), k[KAPPA_OFFSET_SIGN, 2] * atan2(s3, c3), q4
     along = (k[N, 0] + k[N + 1, 0] * c + k[N + 2, 0] * s) * dx + (k[N, 1] + k[N + 1, 1] * c + k[N + 2, 1] * s) * dy
