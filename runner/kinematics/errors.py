@@ -91,3 +91,19 @@ class LineRefused(KinematicsError):
             f"no straight line: after {share * length_mm:.0f} of {length_mm:.0f} mm {why}",
             next_step="choose ends nearer to each other or to the middle of the arm's reach",
         )
+
+
+class NoClosedForm(KinematicsError):
+    """An arm whose geometry has no closed form here."""
+
+    def __init__(self, arm: str, why: str) -> None:
+        self.arm, self.why = arm, why
+        super().__init__(f"no closed form for {arm}: {why}", next_step="take the solver dls: it serves any arm")
+
+
+class UnknownSolver(KinematicsError):
+    """No solver of that name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no solver called {name!r}", next_step=f"one of: {', '.join(known)}")

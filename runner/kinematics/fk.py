@@ -1,16 +1,29 @@
 """Forward kinematics: joint angles to the tool point and to every link, one pose or many at once.
 
-Works in the arm's base frame, metres; `frames.py` carries results into the cell.
+Works in the arm's base frame, metres; `frames.py` carries results into the cell. Many poses go to machine code on all
+cores where it is at hand; a few stay in NumPy, which answers before a compiler's library is even loaded. The two
+differ in the last digit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from types import ModuleType
+
 import numpy as np
 
+from runner.compiled import kernels
 from runner.kinematics.errors import WrongJoints
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.threads import in_blocks
+
+KERNELS = "runner.kinematics.kernels"
+MANY = 8192
+"""From so many poses on, machine code does it."""
 
 _BLOCK = 4096  # poses a pass: the working set stays in the cache
+_KERNEL_BLOCK = 32768
 
 
 def checked_joints(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
@@ -43,15 +56,23 @@ def link_poses(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
 
 def tool_pose(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
     """The tool point's frame in the base frame, shape (..., 4, 4), metres."""
+    q = np.asarray(angles_deg, dtype=np.float64)
+    code = _code(q, arm)
+    if code is not None:
+        return _by_kernel(code.tool_frames, q, arm, (4, 4))
     return link_poses(angles_deg, arm)[..., -1, :, :]
 
 
 def tool_points_m(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
     """The tool point in the base frame, shape (..., 3), metres; made for many poses.
 
-    A vector is turned from the tip backwards, block by block: a third of the work of multiplying matrices.
+    A vector is turned from the tip backwards: a third of the work of multiplying matrices.
     """
-    q = checked_joints(angles_deg, arm)
+    q = np.asarray(angles_deg, dtype=np.float64)
+    code = _code(q, arm)
+    if code is not None:
+        return _by_kernel(code.tool_points, q, arm, (3,))
+    q = checked_joints(q, arm)
     flat = np.radians(q.reshape(-1, arm.n_joints))
     out = np.empty((len(flat), 3))
     for start in range(0, len(flat), _BLOCK):
@@ -63,6 +84,31 @@ def tool_points_m(angles_deg: FloatArray, arm: ArmModel) -> FloatArray:
             x, y, z = (R[r, 0] * x + R[r, 1] * y + R[r, 2] * z + t[r] for r in range(3))
         out[start : start + _BLOCK] = np.stack((x, y, z), axis=1)
     return out.reshape(*q.shape[:-1], 3)
+
+
+def _code(q: FloatArray, arm: ArmModel) -> ModuleType | None:
+    """The kernels, for so many poses of this arm that they are worth it."""
+    fits = q.ndim > 1 and q.shape[-1] == arm.n_joints and q.size >= MANY * arm.n_joints
+    return kernels(KERNELS) if fits else None
+
+
+def _by_kernel(kernel: Callable[..., bool], q: FloatArray, arm: ArmModel, shape: tuple[int, ...]) -> FloatArray:
+    """What a kernel makes of poses (..., n_joints), shape (..., *shape), on all cores."""
+    flat = np.array(q.reshape(-1, arm.n_joints), order="C") if not q.flags.c_contiguous or not q.flags.writeable else q
+    flat = flat.reshape(-1, arm.n_joints)
+    out, frames = np.empty((len(flat), *shape)), _frames(arm)
+
+    def work(rows: slice) -> None:
+        if not kernel(frames, flat[rows], out[rows]):
+            checked_joints(flat[rows], arm)
+
+    in_blocks(len(flat), _KERNEL_BLOCK, work)
+    return out.reshape(*q.shape[:-1], *shape)
+
+
+def turn_about(axis: FloatArray, angle_rad: float) -> FloatArray:
+    """The rotation about a unit axis, shape (3, 3)."""
+    return _turns(axis, np.array([angle_rad]))[0, :3, :3]
 
 
 def _turns(axis: FloatArray, angles: FloatArray) -> FloatArray:
@@ -87,3 +133,74 @@ def _turned(
         c * y + s * (d * x - a * z) + b * dot,
         c * z + s * (a * y - b * x) + d * dot,
     )
+
+
+def tool_frames_and_jacobians(frames: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The tool's frames (N, 4, 4) and the geometric Jacobians (N, 6, n) at q (N, n), radians.
+
+    Args:
+        frames: see `frames_about_z`.
+        q: not checked.
+    """
+    n = q.shape[1]
+    c, s = np.cos(q)[:, :, None], np.sin(q)[:, :, None]
+    local = np.empty((len(q), n + 1, 4, 4))
+    local[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+    local[:, :n, :3, 0] = c * frames[:n, :, 0] + s * frames[:n, :, 1]
+    local[:, :n, :3, 1] = c * frames[:n, :, 1] - s * frames[:n, :, 0]
+    local[:, :n, :3, 2:] = frames[:n, :, 2:]
+    local[:, n, :3] = frames[n]
+    for i in range(1, n + 1):
+        np.matmul(local[:, i - 1], local[:, i], out=local[:, i])
+    T = local[:, n]
+    J = np.empty((len(q), 6, n))
+    axis = np.swapaxes(local[:, :n, :3, 2], 1, 2)
+    arm = T[:, :3, 3, None] - np.swapaxes(local[:, :n, :3, 3], 1, 2)
+    J[:, 0] = axis[:, 1] * arm[:, 2] - axis[:, 2] * arm[:, 1]
+    J[:, 1] = axis[:, 2] * arm[:, 0] - axis[:, 0] * arm[:, 2]
+    J[:, 2] = axis[:, 0] * arm[:, 1] - axis[:, 1] * arm[:, 0]
+    J[:, 3:] = axis
+    return T, J
+
+
+def rotation_vector(R: FloatArray) -> FloatArray:
+    """The turn that each rotation (N, 3, 3) makes, as axis × angle in radians, shape (N, 3); good up to half a turn."""
+    w = np.stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]), axis=1) / 2.0
+    s = np.sqrt((w * w).sum(axis=1))
+    c = (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0) / 2.0
+    angle = np.arctan2(s, c)
+    out = w * np.where(s > 1e-9, angle / np.maximum(s, 1e-9), 1.0)[:, None]
+    half = (s < 1e-4) & (c < 0)  # about half a turn: the axis is in the symmetric part
+    for i in np.flatnonzero(half):
+        S = (R[i] + np.eye(3)) / 2.0
+        axis = S[:, int(np.argmax(np.diag(S)))]
+        axis = axis / np.linalg.norm(axis)
+        out[i] = axis * angle[i] * (1.0 if axis @ w[i] >= 0 else -1.0)
+    return out
+
+
+def frames_about_z(arm: ArmModel) -> FloatArray:
+    """The joints' frames turned so that every axis is z, then the tool in the last of them: (n_joints + 1, 3, 4)."""
+    n = arm.n_joints
+    frames = np.empty((n + 1, 3, 4))
+    before = np.eye(4)
+    for i, axis in enumerate(arm.axes):
+        turned = np.eye(4)
+        turned[:3, :3] = _with_z_along(axis)
+        frames[i] = (before.T @ arm.T_parent_joint[i] @ turned)[:3]  # before only turns: its transpose undoes it
+        before = turned
+    frames[n] = (before.T @ arm.T_link_tcp)[:3]
+    return frames
+
+
+@lru_cache(maxsize=64)
+def _frames(arm: ArmModel) -> FloatArray:
+    """The same, kept: writable, for kernels take no other, and never written to."""
+    return frames_about_z(arm)
+
+
+def _with_z_along(axis: FloatArray) -> FloatArray:
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.stack((x, np.cross(axis, x), axis), axis=1)

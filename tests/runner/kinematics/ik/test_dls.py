@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from runner.compiled import SWITCH
 from runner.kinematics.errors import BadTarget, OutsideLimits, WrongJoints
 from runner.kinematics.fk import tool_points_m, tool_pose
 from runner.kinematics.ik.dls import DampedLeastSquares, rotation_vector
@@ -168,3 +169,42 @@ def test_no_targets_give_no_results() -> None:
 def test_the_solver_speaks_the_common_interface() -> None:
     solver: IkSolver = SOLVER
     assert solver.solve(IkTarget(np.array([0.2, 0.0, 0.2])), ARM.home_deg).converged
+
+
+def test_numpy_goes_the_same_way_as_machine_code(monkeypatch) -> None:
+    q = inside(ARM, 150, 12)
+    T = tool_pose(q, ARM)
+    rotations = np.where(np.arange(150)[:, None, None] % 3 == 0, np.nan, T[:, :3, :3])
+    solver = DampedLeastSquares(ARM, restarts=2)
+    starts = np.tile(ARM.home_deg, (150, 1))
+    compiled = solver.solve_many(T[:, :3, 3], rotations, None, starts)
+    monkeypatch.setenv(SWITCH, "0")
+    monkeypatch.setattr("runner.compiled._given", {})
+    plain = solver.solve_many(T[:, :3, 3], rotations, None, starts)
+    assert np.array_equal(compiled.status, plain.status)
+    assert (np.abs(compiled.angles_deg - plain.angles_deg).max(axis=1) < 1e-6).sum() >= 148
+
+
+def test_two_phases_bring_the_point_first() -> None:
+    T = tool_pose(inside(ARM, 300, 13), ARM)
+    starts = np.tile(ARM.home_deg, (300, 1))
+    once, twice = (
+        DampedLeastSquares(ARM, position_first=first).solve_many(T[:, :3, 3], T[:, :3, :3], None, starts)
+        for first in (False, True)
+    )
+    assert (once.converged | twice.converged).sum() > max(once.converged.sum(), twice.converged.sum())
+    assert twice.converged.mean() > 0.7
+    assert np.median(twice.steps) > np.median(once.steps)
+
+
+def test_weights_say_what_stands_where_both_cannot_be_had() -> None:
+    T = tool_pose(np.array([0.0, 80.0, -60.0, 0.0, 30.0, 0.0]), ARM)
+    goal, q0 = T[:3, 3] * np.array([1.3, 1.0, 1.0]), np.array([0.0, 60.0, -40.0, 0.0, 30.0, 0.0])
+    solver = DampedLeastSquares(ARM, restarts=10)
+    near, straight = (
+        solver.solve(IkTarget(goal, T[:3, :3], position_weight=1.0, rotation_weight_m=w), q0) for w in (0.01, 1.0)
+    )
+    assert near.residual_mm < straight.residual_mm
+    assert near.residual_deg > straight.residual_deg
+    with pytest.raises(BadTarget, match="weights"):
+        solver.solve_many(goal[None], None, np.array([[0.0, 0.1]]), q0[None])
