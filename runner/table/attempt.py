@@ -75,7 +75,7 @@ class Attempt:
     def run(self, skipped: tuple[Skipped, ...]) -> str | None:
         """Why the posture does not pass, or None when it does. `skipped` are those before it, for the log."""
         c = self.candidate
-        x, y, z = back_along_tool(np.array(c.target_m), c.tilt_deg, c.heading_deg, c.lift_m).tolist()
+        x, y, z = back_along_tool(np.array(c.target_m), c.descent_deg, c.heading_deg, c.lift_m).tolist()
         begin = np.array(c.start.joints_deg) if c.begin_deg is None else c.begin_deg
         first = self._refined(begin, (x, y, z))
         approach = self._approach_record(first, skipped)

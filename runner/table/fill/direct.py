@@ -1,0 +1,192 @@
+"""Direct solution: for every square of a region, approach poses of its own and the rows that they lead to.
+
+First the postures of the approach table, solved for the square's very centre. Where they are few, at the rim of the
+reach, also moves from straight above, other heights of the band and places off the centre. Writes nothing, and proves
+nothing where it finds none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from runner.config import Config
+from runner.kinematics.frames import BaseInCell, tool_points_cell_m
+from runner.kinematics.ik.dls import DampedLeastSquares
+from runner.kinematics.ik.protocol import JointLimits
+from runner.kinematics.model import ArmModel, FloatArray, frozen
+from runner.table.approach import GridSquare
+from runner.table.approach_grid import build_grid_approach
+from runner.table.postures import jaws_as_at, planning_limits, radial_heading_deg, radius_m, rotations
+from runner.table.region import Ground, Square
+from runner.table.scan import Progress, quiet
+from runner.table.ways import Ways, lift_of, solve_ways
+from runs.schema.geometry import TablePoint
+
+RIM_TILTS_DEG = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0)
+_RIM_SHARES = (0.0, 0.5, 0.95)  # of the tolerance, from the centre toward the base
+_FEW_POSES = 8  # squares with fewer get poses of the rim as well
+_MOST_RIM_POSES = 12
+_BELOW_TOP_M = 0.0005  # the band's top does not belong to it
+_ROUND_DEG = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Served:
+    """Squares with their approach poses, and one row for each: where it leads. Arrays are read-only."""
+
+    squares: tuple[GridSquare, ...]
+    joints_deg: FloatArray  # (N, n_joints)
+    points_m: FloatArray  # (N, 3), cell frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Pose:
+    """An approach pose and where it leads."""
+
+    pose: tuple[float, ...]  # as in a GridSquare
+    end: tuple[float, float, float, float]
+    goal_deg: FloatArray
+
+
+def serve(arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, progress: Progress = quiet) -> Served:
+    """Approach poses and rows for every square of the region that can be had; takes a few seconds.
+
+    Squares that can't be served are left out. Every row lies within the tolerance of its square's centre, in the band,
+    and, for a place, within the joint tolerance of the approach pose.
+    """
+    limits = planning_limits(arm, config)
+    found = _over_centres(arm, base, config, ground, limits, progress)
+    few = [s for s in ground.region.squares if len(found.get(s, ())) < _FEW_POSES]
+    progress(0.6, f"solving {len(few)} squares at the rim of the reach")
+    for square, poses in _from_above(few, arm, base, config, ground, limits).items():
+        found.setdefault(square, []).extend(poses)
+    progress(1.0, f"{len(found)} of {len(ground.region)} squares have an approach")
+    joints = [p.goal_deg for s in ground.region.squares for p in found.get(s, ())]
+    rows = np.round(np.array(joints).reshape(-1, arm.n_joints), _ROUND_DEG)
+    squares = tuple(
+        GridSquare(x_mm=s[0], z_mm=s[1], poses=tuple(p.pose for p in found[s]), ends=tuple(p.end for p in found[s]))
+        for s in ground.region.squares
+        if found.get(s)
+    )
+    return Served(squares, frozen(rows), frozen(tool_points_cell_m(rows, arm, base)))
+
+
+def toward_base(centre_xz_m: TablePoint, base: BaseInCell, off_m: float) -> TablePoint:
+    """A point of the square round a centre: `off_m` nearer to the base in x and in z, not beyond it."""
+    x, z = (
+        c - float(np.sign(c - b)) * min(off_m, abs(c - b)) for c, b in zip(centre_xz_m, base.shift_m[[0, 2]], strict=True)
+    )
+    return x, z
+
+
+def heights_m(config: Config, ground: Ground) -> FloatArray:
+    """Heights of the band that are tried: the one that is aimed at, then up to the top of the band."""
+    t = config.table
+    lo, hi = ground.band_y_m
+    top = max(lo, hi - _BELOW_TOP_M)
+    aimed = float(np.clip(t.release_y_m if ground.phase == "place" else t.grasp_y_m, lo, top))
+    return np.unique(np.round([aimed, (aimed + top) / 2.0, top], 6))
+
+
+def _over_centres(
+    arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, limits: JointLimits, progress: Progress
+) -> dict[Square, list[_Pose]]:
+    """The approach table's poses for these centres, with the poses that they lead to."""
+    grid = build_grid_approach(
+        arm,
+        base,
+        config,
+        "approach_place" if ground.phase == "place" else "approach_pick",
+        lambda share, what: progress(0.4 * share, what),
+        squares_mm=ground.region.squares,
+    )
+    lo, hi = ground.band_y_m
+    if not lo <= grid.height_y_m < hi or not grid.squares:
+        return {}
+    rows = [(square, square.pose(i), square.poses[i]) for square in grid.squares for i in range(len(square.poses))]
+    starts = np.array([pose.joints_deg for _, pose, _ in rows])
+    points = np.array([(s.x_mm / 1000.0, grid.height_y_m, s.z_mm / 1000.0) for s, _, _ in rows])
+    tilts, headings = (np.array([getattr(pose, name) for _, pose, _ in rows]) for name in ("tilt_deg", "heading_deg"))
+    frames = jaws_as_at(starts, rotations(tilts, headings, base), arm)
+    solved = DampedLeastSquares(arm, limits=limits, max_steps=40).solve_many(
+        base.to_base(points), frames, None, np.clip(starts, limits.min_deg, limits.max_deg)
+    )
+    ok = solved.converged & _near_enough(solved.angles_deg, starts, ground)
+    found: dict[Square, list[_Pose]] = {}
+    for i in np.flatnonzero(ok):
+        square, pose, raw = rows[i]
+        end = (pose.tilt_deg, grid.height_y_m, *square.centre_xz_m)
+        found.setdefault((square.x_mm, square.z_mm), []).append(_Pose(raw, end, solved.angles_deg[i]))
+    return found
+
+
+def _near_enough(goals: FloatArray, starts: FloatArray, ground: Ground) -> FloatArray:
+    if ground.joint_tol_deg is None:
+        return np.ones(len(goals), dtype=bool)
+    return np.asarray(np.abs(goals - starts).max(axis=1) <= ground.joint_tol_deg)
+
+
+def _from_above(
+    squares: list[Square], arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, limits: JointLimits
+) -> dict[Square, list[_Pose]]:
+    """Poses of the tool in the arm's plane, straight over the square or off its centre by as little as can be."""
+    at: dict[tuple[Square, float], TablePoint] = {}
+    for x, z in squares:
+        for share in _RIM_SHARES:
+            at[(x, z), share] = toward_base((x / 1000.0, z / 1000.0), base, share * ground.tolerance_mm / 1000.0)
+    reach_m = float(np.linalg.norm(arm.T_parent_joint[1:, :3, 3], axis=1).sum() + np.linalg.norm(arm.T_link_tcp[:3, 3]))
+    radii = np.unique(np.round([radius_m(p, base) for p in at.values()], 7))
+    radii = radii[radii <= reach_m]
+    if not len(radii):
+        return {}
+    ways = solve_ways(
+        arm,
+        base,
+        limits,
+        tilts_deg=RIM_TILTS_DEG,
+        turns_deg=(0.0,),
+        radii_m=radii,
+        heights_m=heights_m(config, ground),
+        lift_m=lift_of(config, pick=ground.phase == "pick"),
+        joint_tol_deg=ground.joint_tol_deg,
+        from_above=True,
+    )
+    of_radius: dict[float, list[int]] = {}
+    for i in _best_first(ways, config):
+        of_radius.setdefault(round(float(ways.target.radius_m[i]), 7), []).append(i)
+    found: dict[Square, list[_Pose]] = {}
+    for (square, _), point in at.items():
+        have = found.setdefault(square, [])
+        if len(have) >= _MOST_RIM_POSES:
+            continue
+        for i in of_radius.get(round(radius_m(point, base), 7), [])[: _MOST_RIM_POSES - len(have)]:
+            turned = _turned(ways, i, point, base, config, limits)
+            if turned is not None:
+                have.append(turned)
+    return {square: poses for square, poses in found.items() if poses}
+
+
+def _best_first(ways: Ways, config: Config) -> list[int]:
+    """Whole lifts first, then heights near the one that is aimed at, then the steeper tool."""
+    aimed = config.table.release_y_m
+    keys = (-ways.target.tilt_deg, np.abs(ways.target.height_m - aimed), -ways.lift_m)
+    return [int(i) for i in np.lexsort(keys)]
+
+
+def _turned(
+    ways: Ways, i: int, point: TablePoint, base: BaseInCell, config: Config, limits: JointLimits
+) -> _Pose | None:
+    """A way turned round the base axis to its place, or None where the base joint does not go there."""
+    radial = radial_heading_deg(point, base)
+    turn = (radial - 90.0 - config.arm.base_yaw_deg + 180.0) % 360.0 - 180.0
+    before, goal = ways.before_deg[i].copy(), ways.target.joints_deg[i].copy()
+    before[0] += turn
+    goal[0] += turn
+    if not limits.hold(before) or not limits.hold(goal):
+        return None
+    height = round(float(ways.target.height_m[i] + base.shift_m[1]), 6)
+    pose = (float(ways.target.tilt_deg[i]), round(radial, 4), round(float(ways.lift_m[i]), 6))
+    end = (float(ways.descent_deg[i]), height, round(point[0], 6), round(point[1], 6))
+    return _Pose((*pose, *np.round(before, _ROUND_DEG).tolist()), end, goal)
