@@ -14,11 +14,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from runner.kinematics.model import FloatArray
 from runner.table.approach import Approach
 from runner.table.approach_lookup import lookup_approach
 from runner.table.lookup import Found, Lookup, Query
 from runner.table.region import Ground, Square
 from runs.schema.motion import LookupRecord
+
+IntArray = NDArray[np.int64]
 
 
 class Status(StrEnum):
@@ -145,7 +151,9 @@ def find_holes(
         ground: region, band, tolerances.
         proofs: squares that are proved to be unreachable or blocked, and why; they override marginal and hole.
     """
-    states = [_state(square, lookup, approach, ground) for square in ground.region.squares]
+    rows = usable_rows(lookup, ground.band_y_m)
+    usable = np.ascontiguousarray(lookup.table.joints_deg[:, rows])
+    states = [_state(square, lookup, approach, ground, usable) for square in ground.region.squares]
     return HoleMap(ground, tuple(overridden(s, proofs or {}) for s in states))
 
 
@@ -170,7 +178,19 @@ def query_of(centre_xz_m: tuple[float, float], approach_deg: tuple[float, ...], 
     )
 
 
-def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground) -> SquareState:
+def usable_rows(lookup: Lookup, band_y_m: tuple[float, float]) -> IntArray:
+    """Rows in a band of heights, inside the limits and below j1's safe maximum, ascending."""
+    table, limits = lookup.table, lookup.limits
+    y, joints = table.columns[1], table.joints_deg
+    keep = (y >= band_y_m[0]) & (y < band_y_m[1])
+    for column, lo, hi in zip(joints, limits.min_deg, limits.max_deg, strict=True):
+        keep &= (column >= lo) & (column <= hi)
+    if table.n_joints > 1:
+        keep &= joints[1] <= lookup.j1_safe_max_deg
+    return np.flatnonzero(keep)
+
+
+def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground, usable_deg: FloatArray) -> SquareState:
     x, z = square
     centre = (x / 1000.0, z / 1000.0)
     first = ask_approach(lookup, approach, centre, ground.arc_x_residual_m)
@@ -178,9 +198,8 @@ def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground) -
         why = first.guard_reason or "no approach"
         return SquareState(x, z, Status.HOLE, f"no approach: {why}", first.method, first.j0, first.target_angles)
     query = query_of(centre, first.target_angles, ground)
-    found = lookup.find(query, count=True)
+    found = lookup.find(query)
     status, why = _judged(found, ground)
-    left = found.candidates_left
     return SquareState(
         x,
         z,
@@ -190,7 +209,7 @@ def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground) -
         first.j0,
         first.target_angles,
         lookup_method=found.method,
-        candidates_left=None if not left else list(left.values())[-1],
+        candidates_left=_candidates(usable_deg, first.target_angles, ground.joint_tol_deg),
         row=found.selected_idx,
         row_deg=found.joints_deg,
         x_residual_mm=_mm(found.x_residual_m),
@@ -212,6 +231,16 @@ def ask_approach(
         j1_safe_max_deg=lookup.j1_safe_max_deg,
         x_residual_max_m=arc_x_residual_m,
     )
+
+
+def _candidates(usable_deg: FloatArray, approach_deg: tuple[float, ...], tol_deg: float | None) -> int:
+    """How many usable rows (n_joints, N) of the band are near the approach pose on every joint."""
+    if tol_deg is None:
+        return int(usable_deg.shape[1])
+    rows = np.flatnonzero(np.abs(usable_deg[0] - approach_deg[0]) <= tol_deg)
+    for column, reference in zip(usable_deg[1:], approach_deg[1:], strict=True):
+        rows = rows[np.abs(column[rows] - reference) <= tol_deg]
+    return len(rows)
 
 
 def _judged(found: Found, ground: Ground) -> tuple[Status, str]:

@@ -23,7 +23,7 @@ IntArray = NDArray[np.int64]
 
 STRAIGHT_DOWN_DEG = 90.0
 TOUCH_MM = 0.5  # at least that much is clear of table and arm
-_LIFT_SHARES = (1.0, 0.8, 0.6, 0.4)  # of the lift in the settings; the first that can be had
+LIFT_SHARES = (1.0, 0.8, 0.6, 0.4)  # of the lift in the settings; the first that can be had
 _TOLERANCE_KEPT_DEG = 1.0  # the file's poses stay that much inside the joint tolerance, for targets off the centre
 _NAMES = ("joints_deg", "tilt_deg", "turn_deg", "radius_m", "height_m")
 
@@ -118,7 +118,7 @@ def _with_lift(
     n = len(found.tilt_deg)
     before, lift = np.zeros_like(found.joints_deg), np.zeros(n)
     left = np.arange(n)
-    for share in _LIFT_SHARES:
+    for share in LIFT_SHARES:
         here = Postures(*(getattr(found, name)[left] for name in _NAMES))
         points, frames = before_target(
             here.tilt_deg, here.turn_deg, here.radius_m, here.height_m, share * lift_m, descent[left]

@@ -12,20 +12,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.config import Config
-from runner.kinematics.frames import BaseInCell, tool_points_cell_m
+from runner.geometry import Obstacles, smallest_mm
+from runner.kinematics.fk import tool_pose
+from runner.kinematics.frames import BaseInCell, stance_of, tool_points_cell_m
 from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 from runner.table.approach import GridSquare
 from runner.table.approach_grid import build_grid_approach
-from runner.table.postures import jaws_as_at, planning_limits, radial_heading_deg, radius_m, rotations
+from runner.table.postures import (
+    BoolArray,
+    back_along_tool,
+    jaws_as_at,
+    planning_limits,
+    radial_heading_deg,
+    radius_m,
+    rotations,
+)
 from runner.table.region import Ground, Square
 from runner.table.scan import Progress, quiet
-from runner.table.ways import Ways, lift_of, solve_ways
+from runner.table.ways import LIFT_SHARES, STRAIGHT_DOWN_DEG, TOUCH_MM, Ways, lift_of, solve_ways
 from runs.schema.geometry import TablePoint
 
 RIM_TILTS_DEG = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0)
 _RIM_SHARES = (0.0, 0.5, 0.95)  # of the tolerance, from the centre toward the base
+_MOST_POSES_LIFTED = 40
 _FEW_POSES = 8  # squares with fewer get poses of the rim as well
 _MOST_RIM_POSES = 12
 _BELOW_TOP_M = 0.0005  # the band's top does not belong to it
@@ -63,22 +74,74 @@ def serve(arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, progr
     for square, poses in _from_above(few, arm, base, config, ground, limits).items():
         found.setdefault(square, []).extend(poses)
     progress(1.0, f"{len(found)} of {len(ground.region)} squares have an approach")
-    joints = [p.goal_deg for s in ground.region.squares for p in found.get(s, ())]
+    return _served({s: found[s] for s in ground.region.squares if found.get(s)}, arm, base)
+
+
+def serve_from(
+    poses_deg: dict[Square, FloatArray], arm: ArmModel, base: BaseInCell, config: Config, ground: Ground
+) -> Served:
+    """Approach poses for squares of which only poses are known: back along the tool or straight up from them.
+
+    Args:
+        poses_deg: for a square's centre, poses (N, n_joints) whose tool point lies in it, the best first.
+        arm: with its tool.
+        base: where it stands.
+        config: lifts and limits.
+        ground: the joint tolerance.
+    """
+    limits = planning_limits(arm, config)
+    found: dict[Square, list[_Pose]] = {}
+    for square, poses in poses_deg.items():
+        inside = [p for p in poses[:_MOST_POSES_LIFTED] if limits.hold(p)]
+        for pose in inside:
+            found.setdefault(square, []).extend(_lifted(pose, arm, base, config, ground, limits))
+    return _served({s: poses for s, poses in found.items() if poses}, arm, base)
+
+
+def _served(found: dict[Square, list[_Pose]], arm: ArmModel, base: BaseInCell) -> Served:
+    joints = [p.goal_deg for poses in found.values() for p in poses]
     rows = np.round(np.array(joints).reshape(-1, arm.n_joints), _ROUND_DEG)
     squares = tuple(
-        GridSquare(x_mm=s[0], z_mm=s[1], poses=tuple(p.pose for p in found[s]), ends=tuple(p.end for p in found[s]))
-        for s in ground.region.squares
-        if found.get(s)
+        GridSquare(x_mm=x, z_mm=z, poses=tuple(p.pose for p in poses), ends=tuple(p.end for p in poses))
+        for (x, z), poses in found.items()
     )
     return Served(squares, frozen(rows), frozen(tool_points_cell_m(rows, arm, base)))
 
 
+def _lifted(
+    goal: FloatArray, arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, limits: JointLimits
+) -> list[_Pose]:
+    """A pose's approach from straight above and along the tool, where it can be had and is clear."""
+    stance = stance_of(goal, arm, base)
+    frame = tool_pose(goal, arm)[:3, :3]
+    point = tool_points_cell_m(goal, arm, base)
+    out: list[_Pose] = []
+    lift = lift_of(config, pick=ground.phase == "pick")
+    for descent in (STRAIGHT_DOWN_DEG, stance.tilt_deg):
+        for share in LIFT_SHARES:
+            before_m = back_along_tool(point, descent, stance.heading_deg, share * lift)
+            solved = DampedLeastSquares(arm, limits=limits).solve_many(
+                base.to_base(before_m)[None], frame, None, goal[None]
+            )
+            before = solved.angles_deg[0]
+            if not solved.converged[0] or not _near_enough(goal[None], before[None], ground)[0]:
+                continue
+            move = np.stack((before, (before + goal) / 2.0, goal))
+            if smallest_mm(move, arm, base, Obstacles()).min() < TOUCH_MM:
+                continue
+            pose = (round(stance.tilt_deg, 4), round(stance.heading_deg, 4), round(share * lift, 6))
+            x, y, z = (round(float(c), 6) for c in point)
+            end = (round(descent, 4), y, x, z)
+            out.append(_Pose((*pose, *np.round(before, _ROUND_DEG).tolist()), end, goal))
+            break
+    return out
+
+
 def toward_base(centre_xz_m: TablePoint, base: BaseInCell, off_m: float) -> TablePoint:
     """A point of the square round a centre: `off_m` nearer to the base in x and in z, not beyond it."""
-    x, z = (
-        c - float(np.sign(c - b)) * min(off_m, abs(c - b)) for c, b in zip(centre_xz_m, base.shift_m[[0, 2]], strict=True)
-    )
-    return x, z
+    d = np.array(centre_xz_m) - base.shift_m[[0, 2]]
+    x, z = np.array(centre_xz_m) - np.sign(d) * np.minimum(off_m, np.abs(d))
+    return float(x), float(z)
 
 
 def heights_m(config: Config, ground: Ground) -> FloatArray:
@@ -122,7 +185,7 @@ def _over_centres(
     return found
 
 
-def _near_enough(goals: FloatArray, starts: FloatArray, ground: Ground) -> FloatArray:
+def _near_enough(goals: FloatArray, starts: FloatArray, ground: Ground) -> BoolArray:
     if ground.joint_tol_deg is None:
         return np.ones(len(goals), dtype=bool)
     return np.asarray(np.abs(goals - starts).max(axis=1) <= ground.joint_tol_deg)
