@@ -8,6 +8,7 @@ nothing where it finds none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 from runner.table.approach import GridSquare
 from runner.table.approach_grid import build_grid_approach
+from runner.table.fill.covering import straight_reach_m
 from runner.table.postures import (
     BoolArray,
     back_along_tool,
@@ -35,7 +37,8 @@ from runner.table.ways import LIFT_SHARES, STRAIGHT_DOWN_DEG, TOUCH_MM, Ways, li
 from runs.schema.geometry import TablePoint
 
 RIM_TILTS_DEG = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0)
-_RIM_SHARES = (0.0, 0.5, 0.95)  # of the tolerance, from the centre toward the base
+_OFFS = np.arange(8) / 8.0  # places toward the base, in widths of the square; the nearest that can be had comes first
+_INSET_M = 1e-5
 _MOST_POSES_LIFTED = 40
 _FEW_POSES = 8  # squares with fewer get poses of the rim as well
 _MOST_RIM_POSES = 12
@@ -137,10 +140,14 @@ def _lifted(
     return out
 
 
-def toward_base(centre_xz_m: TablePoint, base: BaseInCell, off_m: float) -> TablePoint:
-    """A point of the square round a centre: `off_m` nearer to the base in x and in z, not beyond it."""
+def toward_base(centre_xz_m: TablePoint, base: BaseInCell, off_m: float, tolerance_m: float) -> TablePoint:
+    """A point of the square round a centre: `off_m` straight toward the base axis, but kept inside the square.
+
+    As it grows the point goes in along the radius, then along the square's edge, and ends in the nearest corner.
+    """
     d = np.array(centre_xz_m) - base.shift_m[[0, 2]]
-    x, z = np.array(centre_xz_m) - np.sign(d) * np.minimum(off_m, np.abs(d))
+    step = np.abs(d) * off_m / max(float(np.hypot(*d)), 1e-9)
+    x, z = np.array(centre_xz_m) - np.sign(d) * np.minimum(step, np.minimum(tolerance_m, np.abs(d)))
     return float(x), float(z)
 
 
@@ -195,13 +202,16 @@ def _from_above(
     squares: list[Square], arm: ArmModel, base: BaseInCell, config: Config, ground: Ground, limits: JointLimits
 ) -> dict[Square, list[_Pose]]:
     """Poses of the tool in the arm's plane, straight over the square or off its centre by as little as can be."""
-    at: dict[tuple[Square, float], TablePoint] = {}
-    for x, z in squares:
-        for share in _RIM_SHARES:
-            at[(x, z), share] = toward_base((x / 1000.0, z / 1000.0), base, share * ground.tolerance_mm / 1000.0)
-    reach_m = float(np.linalg.norm(arm.T_parent_joint[1:, :3, 3], axis=1).sum() + np.linalg.norm(arm.T_link_tcp[:3, 3]))
-    radii = np.unique(np.round([radius_m(p, base) for p in at.values()], 7))
-    radii = radii[radii <= reach_m]
+    band = ground.band_y_m[0] - float(base.shift_m[1]), ground.band_y_m[1] - float(base.shift_m[1])
+    reach_m = straight_reach_m(arm, band)
+    inset_m = ground.tolerance_mm / 1000.0 - _INSET_M
+    at: dict[Square, list[tuple[float, TablePoint]]] = {}
+    for square in squares:
+        centre = (square[0] / 1000.0, square[1] / 1000.0)
+        points = [toward_base(centre, base, off, inset_m) for off in _OFFS * 2.0 * ground.tolerance_mm / 1000.0]
+        near = [(round(radius_m(p, base), 7), p) for p in points]
+        at[square] = [pair for pair in dict.fromkeys(near) if pair[0] <= reach_m]
+    radii = np.unique([r for pairs in at.values() for r, _ in pairs])
     if not len(radii):
         return {}
     ways = solve_ways(
@@ -220,14 +230,9 @@ def _from_above(
     for i in _best_first(ways, config):
         of_radius.setdefault(round(float(ways.target.radius_m[i]), 7), []).append(i)
     found: dict[Square, list[_Pose]] = {}
-    for (square, _), point in at.items():
-        have = found.setdefault(square, [])
-        if len(have) >= _MOST_RIM_POSES:
-            continue
-        for i in of_radius.get(round(radius_m(point, base), 7), [])[: _MOST_RIM_POSES - len(have)]:
-            turned = _turned(ways, i, point, base, config, limits)
-            if turned is not None:
-                have.append(turned)
+    for square, pairs in at.items():
+        turned = (_turned(ways, i, point, base, config, limits) for r, point in pairs for i in of_radius.get(r, ()))
+        found[square] = list(islice((p for p in turned if p is not None), _MOST_RIM_POSES))
     return {square: poses for square, poses in found.items() if poses}
 
 

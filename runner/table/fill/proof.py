@@ -21,6 +21,7 @@ from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.table.approach import GridSquare
 from runner.table.fill.covering import Covering, Ring, no_pose_in_ring, straight_reach_m
 from runner.table.fill.direct import toward_base
 from runner.table.fill.proof_file import Searched, SquareProof
@@ -128,6 +129,19 @@ def prove(
     return Proved(tuple(proofs), searched, clear)
 
 
+def without_approach(
+    clear_deg: dict[Square, FloatArray], served: Sequence[GridSquare], arm: ArmModel, base: BaseInCell
+) -> tuple[SquareProof, ...]:
+    """Squares that hold clear poses, but none that an approach leads to, along the tool or from straight above."""
+    have = {(s.x_mm, s.z_mm) for s in served}
+    why = "no approach: from none of {} poses there the tool can be lifted straight, within the joint tolerance"
+    return tuple(
+        _record(s, "unreachable", "grid", why.format(len(poses)), 0.0, poses[0], arm, base)
+        for s, poses in clear_deg.items()
+        if s not in have
+    )
+
+
 def radii_m(square: Square, base: BaseInCell, tolerance_mm: float) -> tuple[float, float]:
     """The least and the largest distance of the square's points from the base axis."""
     d = np.abs(np.array(square) / 1000.0 - base.shift_m[[0, 2]])
@@ -179,7 +193,7 @@ def _grid_poses(
 ) -> FloatArray:  # fmt: skip
     """Poses in the square's space, from the stated grid and from the polished miss, shape (N, n_joints)."""
     centre = (square[0] / 1000.0, square[1] / 1000.0)
-    corner = toward_base(centre, base, 0.999 * ground.tolerance_mm / 1000.0)
+    corner = toward_base(centre, base, 1.0, 0.999 * ground.tolerance_mm / 1000.0)
     levels = np.clip(_levels(band), band[0], band[1] - 1e-6) + base.shift_m[1]
     tilt, turn, level, place, start = (
         a.ravel()
