@@ -17,11 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.kinematics.model import FloatArray
+from runner.config import Config
+from runner.kinematics.ik.protocol import JointLimits
+from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.approach import Approach
 from runner.table.approach_lookup import lookup_approach
+from runner.table.format import ReachTable
 from runner.table.lookup import Found, Lookup, Query
+from runner.table.postures import hard_limits
 from runner.table.region import Ground, Square
+from runs.schema.geometry import TablePoint
 from runs.schema.motion import LookupRecord
 
 IntArray = NDArray[np.int64]
@@ -140,20 +145,56 @@ class HoleMap:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A table, ready to be asked, and what makes a row of it usable."""
+
+    table: ReachTable
+    lookup: Lookup
+    limits: JointLimits
+    j1_safe_max_deg: float
+
+    @classmethod
+    def of(cls, table: ReachTable, arm: ArmModel, config: Config) -> Asked:
+        """Inside the settings' limits."""
+        limits, safe = hard_limits(arm, config), config.arm.j1_safe_max_deg
+        return cls(table, Lookup(table, limits, j1_safe_max_deg=safe), limits, safe)
+
+    def usable_rows(self, band_y_m: tuple[float, float]) -> IntArray:
+        """Rows in a band of heights, inside the limits and below j1's safe maximum, ascending."""
+        y, joints = self.table.columns[1], self.table.joints_deg
+        keep = (y >= band_y_m[0]) & (y < band_y_m[1])
+        for column, lo, hi in zip(joints, self.limits.min_deg, self.limits.max_deg, strict=True):
+            keep &= (column >= lo) & (column <= hi)
+        if self.table.n_joints > 1:
+            keep &= joints[1] <= self.j1_safe_max_deg
+        return np.flatnonzero(keep)
+
+    def approach(self, approach: Approach, centre_xz_m: TablePoint, arc_x_residual_m: float) -> LookupRecord:
+        """The approach for a point."""
+        return lookup_approach(
+            approach,
+            centre_xz_m,
+            self.limits,
+            label="holes",
+            j1_safe_max_deg=self.j1_safe_max_deg,
+            x_residual_max_m=arc_x_residual_m,
+        )
+
+
 def find_holes(
-    lookup: Lookup, approach: Approach, ground: Ground, proofs: Mapping[Square, tuple[Status, str]] | None = None
+    asked: Asked, approach: Approach, ground: Ground, proofs: Mapping[Square, tuple[Status, str]] | None = None
 ) -> HoleMap:
     """How every square of a region stands.
 
     Args:
-        lookup: the reach table, ready to be asked.
+        asked: the reach table.
         approach: an arc or a grid; the pose that it has for a square's centre is the reference of a place.
         ground: region, band, tolerances.
         proofs: squares that are proved to be unreachable or blocked, and why; they override marginal and hole.
     """
-    rows = usable_rows(lookup, ground.band_y_m)
-    usable = np.ascontiguousarray(lookup.table.joints_deg[:, rows])
-    states = [_state(square, lookup, approach, ground, usable) for square in ground.region.squares]
+    usable = np.ascontiguousarray(asked.table.joints_deg[:, asked.usable_rows(ground.band_y_m)])
+    states = [_state(square, asked, approach, ground, usable) for square in ground.region.squares]
     return HoleMap(ground, tuple(overridden(s, proofs or {}) for s in states))
 
 
@@ -178,27 +219,15 @@ def query_of(centre_xz_m: tuple[float, float], approach_deg: tuple[float, ...], 
     )
 
 
-def usable_rows(lookup: Lookup, band_y_m: tuple[float, float]) -> IntArray:
-    """Rows in a band of heights, inside the limits and below j1's safe maximum, ascending."""
-    table, limits = lookup.table, lookup.limits
-    y, joints = table.columns[1], table.joints_deg
-    keep = (y >= band_y_m[0]) & (y < band_y_m[1])
-    for column, lo, hi in zip(joints, limits.min_deg, limits.max_deg, strict=True):
-        keep &= (column >= lo) & (column <= hi)
-    if table.n_joints > 1:
-        keep &= joints[1] <= lookup.j1_safe_max_deg
-    return np.flatnonzero(keep)
-
-
-def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground, usable_deg: FloatArray) -> SquareState:
+def _state(square: Square, asked: Asked, approach: Approach, ground: Ground, usable_deg: FloatArray) -> SquareState:
     x, z = square
     centre = (x / 1000.0, z / 1000.0)
-    first = ask_approach(lookup, approach, centre, ground.arc_x_residual_m)
+    first = asked.approach(approach, centre, ground.arc_x_residual_m)
     if not first.guard_pass or first.target_angles is None:
         why = first.guard_reason or "no approach"
         return SquareState(x, z, Status.HOLE, f"no approach: {why}", first.method, first.j0, first.target_angles)
     query = query_of(centre, first.target_angles, ground)
-    found = lookup.find(query)
+    found = asked.lookup.find(query)
     status, why = _judged(found, ground)
     return SquareState(
         x,
@@ -216,20 +245,6 @@ def _state(square: Square, lookup: Lookup, approach: Approach, ground: Ground, u
         z_residual_mm=_mm(found.z_residual_m),
         ee_y_m=found.ee_y_m,
         max_dj_deg=found.max_dj_deg,
-    )
-
-
-def ask_approach(
-    lookup: Lookup, approach: Approach, centre_xz_m: tuple[float, float], arc_x_residual_m: float
-) -> LookupRecord:
-    """The approach for a point, inside the lookup's limits."""
-    return lookup_approach(
-        approach,
-        centre_xz_m,
-        lookup.limits,
-        label="holes",
-        j1_safe_max_deg=lookup.j1_safe_max_deg,
-        x_residual_max_m=arc_x_residual_m,
     )
 
 

@@ -17,8 +17,7 @@ from scipy.spatial import cKDTree
 
 from runner.kinematics.model import FloatArray
 from runner.table.approach import Approach, ArcApproach
-from runner.table.holes import HoleMap, SquareState, usable_rows
-from runner.table.lookup import Lookup
+from runner.table.holes import Asked, HoleMap, SquareState
 from runner.table.region import Square, centres_m, patches, said
 
 SEED_DIST_M = 0.030
@@ -83,19 +82,18 @@ class Seeds:
 
 
 def find_seeds(
-    holes: HoleMap, squares: Sequence[SquareState], lookup: Lookup, approach: Approach, *, dist_m: float = SEED_DIST_M
+    holes: HoleMap, squares: Sequence[SquareState], asked: Asked, approach: Approach, *, dist_m: float = SEED_DIST_M
 ) -> Seeds:
     """A seed for each of these squares.
 
     Args:
         holes: the map that they are from: its band counts.
         squares: the holes.
-        lookup: the table and what makes a row of it usable.
+        asked: the table and what makes a row of it usable.
         approach: where the reference j1…j5 of a square come from; where it has none, the nearest square's.
         dist_m: how far from a hole a seed's tool point may be.
     """
-    rows = usable_rows(lookup, holes.ground.band_y_m)
-    table = lookup.table
+    rows, table = asked.usable_rows(holes.ground.band_y_m), asked.table
     tree = cKDTree(np.stack((table.columns[0][rows], table.columns[2][rows]), axis=1))
     centres = centres_m([s.square for s in squares])
     found: list[Seed] = []

@@ -23,8 +23,7 @@ from runner.table.fill.join import joined
 from runner.table.fill.proof import prove, without_approach
 from runner.table.fill.proof_file import ProofFile, ProvedFor
 from runner.table.format import CellOfTable, ReachTable, RowBatch, make_table, now_utc
-from runner.table.holes import HoleMap, Status, find_holes, overridden
-from runner.table.lookup import Lookup
+from runner.table.holes import Asked, HoleMap, Status, find_holes, overridden
 from runner.table.postures import hard_limits
 from runner.table.region import Ground
 from runner.table.scan import Progress, quiet, scan
@@ -177,13 +176,13 @@ class _Run:
         self.stages.append(Stage(name, holes.counts(), len(table), now - self._began, note))
         self._began = now
 
-    def lookup(self, table: ReachTable) -> Lookup:
+    def asked(self, table: ReachTable) -> Asked:
         """The table ready to be asked."""
-        return Lookup(table, hard_limits(self.arm, self.config), j1_safe_max_deg=self.config.arm.j1_safe_max_deg)
+        return Asked.of(table, self.arm, self.config)
 
     def holes(self, table: ReachTable, approach: Approach) -> HoleMap:
         """How the squares stand."""
-        return find_holes(self.lookup(table), approach, self.ground)
+        return find_holes(self.asked(table), approach, self.ground)
 
     def scanned(
         self, table: ReachTable, approach: Approach, before: HoleMap
@@ -192,7 +191,7 @@ class _Run:
         own = self.settings
         self.progress(0.1, "looking for seeds")
         wanted = before.of(Status.HOLE, Status.MARGINAL)
-        seeds = find_seeds(before, wanted, self.lookup(table), approach, dist_m=own.seed_dist_m)
+        seeds = find_seeds(before, wanted, self.asked(table), approach, dist_m=own.seed_dist_m)
         clusters = find_clusters(seeds.found, diameter_deg=own.diameter_deg)
         taken = clusters[: own.bases]
         if not taken:
