@@ -8,6 +8,7 @@ import typer
 
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
+from runner.cli.table_fill import add_commands
 
 if TYPE_CHECKING:
     from runner.cell import Cell
@@ -235,3 +236,6 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
     return str(value)
+
+
+add_commands(app)

@@ -130,7 +130,7 @@ def fill(
     source = f"direct solution, {ground.phase}: {len(served.squares)} squares"
     table = joined(table, run.table_of(served, source))
     holes = run.holes(table, Approach(grid, approach.name, ""))
-    run.stage("direct solution", holes, table, f"{len(served.joints_deg):,} rows solved")
+    run.stage("direct solution", holes, table, f"{len(served.joints_deg):,} poses solved")
     progress(0.7, f"proving why {len(left)} squares can't be filled")
     proved = prove(left, arm, base, config, ground, lambda share, what: progress(0.7 + 0.3 * share, what))
     late = serve_from(proved.clear_deg, arm, base, config, ground)
@@ -208,7 +208,7 @@ class _Run:
         table = joined(table, addition)
         self.progress(0.2, "looking for holes again")
         holes = self.holes(table, approach)
-        note = f"{len(seeds.found)} seeds, {len(clusters)} clusters, {len(taken)} scanned: {len(addition):,} rows"
+        note = f"{len(seeds.found)} seeds, {len(taken)} of {len(clusters)} clusters"
         self.stage("scan", holes, table, note)
         return table, holes, seeds, clusters
 
