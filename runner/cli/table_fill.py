@@ -48,7 +48,9 @@ def add_commands(app: typer.Typer) -> None:
     app.command(epilog="Example: trialcell table fill")(fill)
     app.command(epilog="Example: trialcell table density --png density.png")(density)
     app.command(name="map", epilog="Example: trialcell table map --png map.png")(table_map)
-    app.command(epilog="Example: trialcell table why -0.25 0.26")(why)
+    app.command(epilog="Example: trialcell table why -0.25 0.26", context_settings={"ignore_unknown_options": True})(
+        why
+    )
 
 
 def holes(
@@ -207,10 +209,7 @@ def density(
     bands = {"pick": t.pick_band_y_m, "place": t.place_band_y_m}
     maps = {(phase, when): density_map(table, band) for phase, band in bands.items() for when, table in tables.items()}
     named = [
-        (
-            f"{phase} band, {band_said(bands[phase])}, {when}" if older else f"{phase} band, {band_said(bands[phase])}",
-            one,
-        )
+        (f"{phase} band, {band_said(bands[phase])}" + (f", {when}" if older else ""), one)
         for (phase, when), one in maps.items()
     ]
     files = {} if png is None else written("png", png, to_png(draw_density(named)))
@@ -279,10 +278,10 @@ def why(
 def _filled_said(filled: Filled) -> str:
     """A line a step, then the map."""
     names = list(filled.after.counts())
-    lines = ["step              " + "".join(f"{name:>13}" for name in names) + "       rows  seconds"]
+    lines = ["step             " + "".join(f"{name:>{len(name) + 2}}" for name in names) + "       rows      s"]
     for stage in filled.stages:
-        counts = "".join(f"{stage.counts[name]:13d}" for name in names)
-        lines.append(f"{stage.name:18}{counts}  {stage.rows:9,}  {stage.seconds:7.1f}  {stage.note}")
+        counts = "".join(f"{stage.counts[name]:{len(name) + 2}d}" for name in names)
+        lines.append(f"{stage.name:17}{counts}  {stage.rows:9,}  {stage.seconds:5.1f}  {stage.note}")
     answer = filled.as_dict()
     lines += [
         "",

@@ -29,7 +29,7 @@ from runner.table.postures import (
     wrist_kept_low,
 )
 from runs.schema.geometry import Point, TablePoint
-from runs.schema.motion import Skipped
+from runs.schema.motion import LookupRecord, Skipped
 
 NEAR_SQUARE_MM = 20.0  # squares this near lend their poses as starts
 
@@ -56,6 +56,7 @@ class Candidate:
     target_m: Point
     askew_deg: float = 0.0  # the jaws' turn against the block's edges
     begin_deg: FloatArray | None = None  # (n_joints,): its approach pose as solved in bulk, where it can be had
+    taught: LookupRecord | None = None  # of an arc, whose pose is taken as it is
 
 
 def pick_levels(
@@ -143,7 +144,8 @@ def reachable(
         limits: where joints may be.
         joint_tol_deg: place: largest difference of a joint between the approach pose and the target's.
     """
-    if not level:
+    if not level or level[0].taught is not None:
+        yield from level  # an arc's pose stands, and whether it leads there is seen when it is tried
         return
     solver = DampedLeastSquares(arm, limits=limits, max_steps=40)
     there = _solved(solver, level, [0.0] * len(level), base, None)
