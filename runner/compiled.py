@@ -5,9 +5,10 @@ So a module of kernels is handed out only if its machine code is in the cache al
 compiles it in the background, and the caller goes on in NumPy, which gives the same answers. Every kernel has that twin
 in NumPy; nothing may depend on the machine code being there.
 
-A module of kernels imports nothing of ours but `kernel`, decorates each function with its full signature and is listed
-by nobody: its name is what `kernels` is asked for. Kernels let go of the interpreter's lock, so that threads share the
-cores; they don't use numba's own threads, which can't be called from two threads at a time.
+A module of kernels imports nothing of ours but `kernel`, other modules of kernels (their names end in `kernels`) and
+modules of constants; it decorates each function with its full signature and is listed by nobody: its name is what
+`kernels` is asked for. Kernels let go of the interpreter's lock, so that threads share the cores; they don't use
+numba's own threads, which can't be called from two threads at a time.
 
 The cache is a folder of the user (`$TRIALCELL_CACHE`, else the system's place for caches). A change of the source, the
 interpreter, the library or the processor makes another entry. `$TRIALCELL_COMPILED` is `0` for NumPy only, `wait` to
@@ -21,6 +22,7 @@ import importlib
 import importlib.util
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,7 +102,7 @@ def code_report(module: str) -> CodeReport:
     if missing:
         return CodeReport(CodeState.MISSING, f"{missing[0]} is not installed: NumPy only")
     folder = _folder(module)
-    if (folder / _STAMP).exists():
+    if all((_folder(name) / _STAMP).exists() for name in (module, *_below(module))):
         return CodeReport(CodeState.READY, "compiled")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,6 +122,8 @@ def compile_now(module: str) -> bool:
     report = code_report(module)
     if report.state is not CodeState.COMPILING:
         return report.state is CodeState.READY
+    for below in _below(module):
+        compile_now(below)
     folder = _folder(module)
     with filelock.FileLock(folder / "lock"):
         if not (folder / _STAMP).exists():
@@ -137,7 +141,9 @@ def _take(module: str) -> ModuleType:
 
 
 def _import(module: str) -> ModuleType:
-    """Import with this module's own folder as numba's cache."""
+    """Import with this module's own folder as numba's cache, after those that it builds on with theirs."""
+    for below in _below(module):
+        _import(below)
     config: Any = importlib.import_module("numba.core.config")
     before = config.CACHE_DIR
     config.CACHE_DIR = str(_folder(module))
@@ -183,17 +189,34 @@ def cache_folder() -> Path:
 @lru_cache
 def _key(module: str) -> str:
     """What the machine code depends on, as twelve hex digits."""
-    found = importlib.util.find_spec(module)
-    assert found is not None, f"no module {module}"
-    assert found.origin is not None, f"{module} has no source"
     parts = [
-        Path(found.origin).read_bytes(),
-        found.origin.encode(),
+        *(_source(name).read_bytes() for name in (module, *_imported(module))),
+        str(_source(module)).encode(),
         platform.python_version().encode(),
         _processor().encode(),
         *(f"{name} {_version(name)}".encode() for name in _LIBRARIES),
     ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
+
+
+@lru_cache
+def _imported(module: str) -> tuple[str, ...]:
+    """Our modules that this one imports, and those below them, the lowest first; not this one here."""
+    text = _source(module).read_text(encoding="utf-8")
+    direct = [name for name in re.findall(r"^from (runner[\w.]*) import", text, re.MULTILINE) if name != __name__]
+    return tuple(dict.fromkeys(name for one in direct for name in (*_imported(one), one)))
+
+
+def _below(module: str) -> list[str]:
+    """The modules of kernels that this one builds on."""
+    return [name for name in _imported(module) if name.endswith("kernels")]
+
+
+def _source(module: str) -> Path:
+    found = importlib.util.find_spec(module)
+    assert found is not None, f"no module {module}"
+    assert found.origin is not None, f"{module} has no source"
+    return Path(found.origin)
 
 
 @lru_cache

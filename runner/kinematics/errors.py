@@ -67,3 +67,11 @@ class BadTarget(KinematicsError):
     def __init__(self, why: str, *, next_step: str | None = None) -> None:
         self.why = why
         super().__init__(why, next_step=next_step)
+
+
+class NoClosedForm(KinematicsError):
+    """An arm whose geometry has no closed form here."""
+
+    def __init__(self, arm: str, why: str) -> None:
+        self.arm, self.why = arm, why
+        super().__init__(f"no closed form for {arm}: {why}", next_step="take the solver dls: it serves any arm")

@@ -87,3 +87,68 @@ def _turned(
         c * y + s * (d * x - a * z) + b * dot,
         c * z + s * (a * y - b * x) + d * dot,
     )
+
+
+def tool_frames_and_jacobians(frames: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The tool's frames (N, 4, 4) and the geometric Jacobians (N, 6, n) at q (N, n), radians.
+
+    Args:
+        frames: see `frames_about_z`.
+        q: not checked.
+    """
+    n = q.shape[1]
+    c, s = np.cos(q)[:, :, None], np.sin(q)[:, :, None]
+    local = np.empty((len(q), n + 1, 4, 4))
+    local[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+    local[:, :n, :3, 0] = c * frames[:n, :, 0] + s * frames[:n, :, 1]
+    local[:, :n, :3, 1] = c * frames[:n, :, 1] - s * frames[:n, :, 0]
+    local[:, :n, :3, 2:] = frames[:n, :, 2:]
+    local[:, n, :3] = frames[n]
+    for i in range(1, n + 1):
+        np.matmul(local[:, i - 1], local[:, i], out=local[:, i])
+    T = local[:, n]
+    J = np.empty((len(q), 6, n))
+    axis = np.swapaxes(local[:, :n, :3, 2], 1, 2)
+    arm = T[:, :3, 3, None] - np.swapaxes(local[:, :n, :3, 3], 1, 2)
+    J[:, 0] = axis[:, 1] * arm[:, 2] - axis[:, 2] * arm[:, 1]
+    J[:, 1] = axis[:, 2] * arm[:, 0] - axis[:, 0] * arm[:, 2]
+    J[:, 2] = axis[:, 0] * arm[:, 1] - axis[:, 1] * arm[:, 0]
+    J[:, 3:] = axis
+    return T, J
+
+
+def rotation_vector(R: FloatArray) -> FloatArray:
+    """The turn that each rotation (N, 3, 3) makes, as axis × angle in radians, shape (N, 3); good up to half a turn."""
+    w = np.stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]), axis=1) / 2.0
+    s = np.sqrt((w * w).sum(axis=1))
+    c = (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0) / 2.0
+    angle = np.arctan2(s, c)
+    out = w * np.where(s > 1e-9, angle / np.maximum(s, 1e-9), 1.0)[:, None]
+    half = (s < 1e-4) & (c < 0)  # about half a turn: the axis is in the symmetric part
+    for i in np.flatnonzero(half):
+        S = (R[i] + np.eye(3)) / 2.0
+        axis = S[:, int(np.argmax(np.diag(S)))]
+        axis = axis / np.linalg.norm(axis)
+        out[i] = axis * angle[i] * (1.0 if axis @ w[i] >= 0 else -1.0)
+    return out
+
+
+def frames_about_z(arm: ArmModel) -> FloatArray:
+    """The joints' frames turned so that every axis is z, then the tool in the last of them: (n_joints + 1, 3, 4)."""
+    n = arm.n_joints
+    frames = np.empty((n + 1, 3, 4))
+    before = np.eye(4)
+    for i, axis in enumerate(arm.axes):
+        turned = np.eye(4)
+        turned[:3, :3] = _with_z_along(axis)
+        frames[i] = (before.T @ arm.T_parent_joint[i] @ turned)[:3]  # before only turns: its transpose undoes it
+        before = turned
+    frames[n] = (before.T @ arm.T_link_tcp)[:3]
+    return frames
+
+
+def _with_z_along(axis: FloatArray) -> FloatArray:
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.stack((x, np.cross(axis, x), axis), axis=1)

@@ -1,33 +1,45 @@
-"""Inverse kinematics by damped least squares on the geometric Jacobian, one target or thousands at once.
+"""Inverse kinematics by damped least squares on the geometric Jacobian: any arm, one target or thousands at once.
 
-Levenberg–Marquardt with a damping that shrinks with the error (Sugihara 2011, "Solvability-unconcerned inverse
-kinematics by the Levenberg–Marquardt method") and inside the joint limits by an active set: a joint that stands at a
-limit and would leave it is taken out of the step, and the others make up for it. NumPy alone. Moves nothing, never
-clips afterwards, and says how far it got.
+Levenberg–Marquardt with a damping that shrinks with the error and adapts to how a step went (Sugihara 2011,
+"Solvability-unconcerned inverse kinematics by the Levenberg–Marquardt method"), inside the joint limits by an active
+set: a joint that stands at a limit and would leave it is taken out of the step, and the others make up for it. A
+target that the first attempt misses may be tried again from poses spread over the limits, the same ones each time.
+Out of reach, the pose with the least weighted error stands. Moves nothing, never clips afterwards, and says how far it
+got.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import degrees, radians
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.kinematics.errors import BadTarget, OutsideLimits
-from runner.kinematics.fk import checked_joints
-from runner.kinematics.ik.protocol import IkResult, IkStatus, IkTarget, JointLimits
+from runner.compiled import kernels
+from runner.kinematics.errors import BadTarget
+from runner.kinematics.fk import checked_joints, frames_about_z, rotation_vector, tool_frames_and_jacobians
+from runner.kinematics.ik import dls_numpy
+from runner.kinematics.ik.dls_settings import REFUSED
+from runner.kinematics.ik.protocol import FARTHEST_M, IkResult, IkStatus, IkTarget, JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
+from runner.kinematics.threads import in_blocks
+
+__all__ = ["FOR_SURE", "DampedLeastSquares", "IkBatch", "rotation_vector"]
+
+KERNELS = "runner.kinematics.ik.dls_kernels"
+FOR_SURE = 100
+"""Restarts that leave no reachable target of a six-axis arm out, but for one or two in ten thousand."""
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-_BLOCK = 1024  # targets a pass: the working set stays in the cache
-_FIRST_DAMPING = 0.3  # times the squared error
-_LARGEST_STEP_RAD = 0.6
-_STALL_STEPS = 4
-_STALL_GAIN = 1e-5  # of the cost, in one step
-_SEED_STEP = 0.6180339887498949  # golden ratio's fraction: restarts spread evenly and are the same each time
+_BLOCK = 512  # targets a pass: the working set stays in the cache
+_FIRST_NEAR_M = 0.01  # so near the first of two phases brings the point
+_STATUS = (IkStatus.CONVERGED, IkStatus.STALLED, IkStatus.MAX_STEPS)  # as the kernels number them
+_WEIGHTS = (1.0, 0.1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,32 +68,6 @@ class IkBatch:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Goals:
-    """Targets as arrays: positions (N, 3), rotations (N, 3, 3), row weights (N, 6)."""
-
-    position_m: FloatArray
-    rotation: FloatArray
-    weights: FloatArray
-    turned: BoolArray  # (N,) whether a rotation was asked for
-
-    def take(self, rows: IntArray | slice) -> _Goals:
-        return _Goals(self.position_m[rows], self.rotation[rows], self.weights[rows], self.turned[rows])
-
-
-@dataclass(slots=True, eq=False)
-class _State:
-    """Where the search of some targets stands."""
-
-    q: FloatArray  # (N, n) radians
-    error: FloatArray  # (N, 6) metres and radians, unweighted
-    J: FloatArray  # (N, 6, n)
-    cost: FloatArray  # (N,) weighted, squared
-
-    def take(self, rows: IntArray | BoolArray) -> _State:
-        return _State(self.q[rows], self.error[rows], self.J[rows], self.cost[rows])
-
-
 class DampedLeastSquares:
     """The solver for one arm inside one set of limits. Thread-safe: it keeps no state between calls."""
 
@@ -94,6 +80,7 @@ class DampedLeastSquares:
         tolerance_deg: float = 0.01,
         max_steps: int = 80,
         restarts: int = 0,
+        position_first: bool = False,
     ) -> None:
         """Store the settings.
 
@@ -104,13 +91,17 @@ class DampedLeastSquares:
             tolerance_deg: turned by less than this, where a rotation is asked for.
             max_steps: of one attempt.
             restarts: further attempts from spread poses, for targets that the first did not reach.
+            position_first: in two phases: the point to within a centimetre, then point and rotation.
         """
         self.arm = arm
         self.limits = limits or JointLimits.of(arm)
         self.tolerance_m, self.tolerance_deg = tolerance_m, tolerance_deg
-        self.max_steps, self.restarts = max_steps, restarts
-        self._lo, self._hi = np.radians(self.limits.min_deg), np.radians(self.limits.max_deg)
-        self._frames, self._tool = _frames_about_z(arm)
+        self.max_steps, self.restarts, self.position_first = max_steps, restarts, position_first
+        self._min, self._max = self.limits.min_deg.copy(), self.limits.max_deg.copy()
+        self._frames = frames_about_z(arm)
+        spread = _spread(restarts, np.radians(self._min), np.radians(self._max))
+        first_near_m = max(_FIRST_NEAR_M, tolerance_m) if position_first else 0.0
+        self._settings = (tolerance_m, radians(tolerance_deg), first_near_m, max_steps, spread)
 
     def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
         """The pose for one target, searched from `start_deg`.
@@ -119,7 +110,19 @@ class DampedLeastSquares:
             WrongJoints: `start_deg` is not one finite number a joint.
             OutsideLimits: `start_deg` breaks a limit; the error names the joint.
         """
-        return self.solve_many(*_arrays([target]), np.asarray(start_deg, dtype=float)[None]).result(0)
+        q = np.array(start_deg, dtype=np.float64)
+        left, goal = np.empty(2), np.zeros((3, 4))
+        goal[:, 3], w_rad = target.position_m, 0.0
+        if target.rotation is not None:
+            goal[:, :3], w_rad = target.rotation, target.rotation_weight_m
+        status = REFUSED
+        if q.shape == (self.arm.n_joints,):
+            steps, status = self._code().search_one(
+                *(self._frames, self._min, self._max, q, goal, target.position_weight, w_rad, *self._settings, left)
+            )
+        if status == REFUSED:
+            self._checked(q, None)
+        return IkResult(frozen(q), float(left[0]) * 1e3, degrees(left[1]), steps, _STATUS[status])
 
     def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
         """One pose for each target, each from its own row of `starts_deg`, shape (N, n_joints).
@@ -130,7 +133,8 @@ class DampedLeastSquares:
         """
         if not targets:
             return []
-        batch = self.solve_many(*_arrays(targets), starts_deg)
+        goals, weights = _arrays(targets)
+        batch = self._run(goals, weights, self._checked(starts_deg, len(targets)))
         return [batch.result(i) for i in range(len(targets))]
 
     def solve_many(
@@ -151,215 +155,90 @@ class DampedLeastSquares:
         Raises:
             WrongJoints, OutsideLimits, BadTarget: see `solve_batch`.
         """
-        starts = checked_joints(starts_deg, self.arm)
-        goals = _goals(position_m, rotation, weights)
-        if starts.ndim != 2 or len(starts) != len(goals.position_m):
-            raise BadTarget(f"{len(goals.position_m)} targets need as many starts, got an array {starts.shape}")
-        self._refuse_outside(starts)
-        q0 = np.clip(np.radians(starts), self._lo, self._hi)
-        parts = [
-            self._attempts(goals.take(slice(i, i + _BLOCK)), q0[i : i + _BLOCK]) for i in range(0, len(q0), _BLOCK)
-        ]
-        if not parts:
-            n = self.arm.n_joints
-            return IkBatch(np.empty((0, n)), np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0, object))
-        q, error, steps, status = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return IkBatch(
-            frozen(np.clip(np.degrees(q), self.limits.min_deg, self.limits.max_deg)),
-            frozen(np.linalg.norm(error[:, :3], axis=1) * 1000.0),
-            frozen(np.degrees(np.linalg.norm(error[:, 3:], axis=1))),
-            steps,
-            status,
-        )
+        goals, pair = _goals(position_m, rotation, weights)
+        return self._run(goals, pair, self._checked(starts_deg, len(goals)))
 
     def jacobian(self, angles_deg: FloatArray) -> FloatArray:
         """The geometric Jacobian at poses (N, n_joints), shape (N, 6, n_joints): metres and radians a radian."""
-        return self._pose_and_jacobian(np.radians(checked_joints(angles_deg, self.arm)))[1]
+        return tool_frames_and_jacobians(self._frames, np.radians(checked_joints(angles_deg, self.arm)))[1]
 
-    def _refuse_outside(self, starts: FloatArray) -> None:
-        bad = np.argwhere((starts < self.limits.min_deg - 1e-6) | (starts > self.limits.max_deg + 1e-6))
-        if len(bad):
-            row, joint = (int(i) for i in bad[0])
-            name = self.arm.data.joint[joint].name
-            lo, hi = float(self.limits.min_deg[joint]), float(self.limits.max_deg[joint])
-            raise OutsideLimits(name, float(starts[row, joint]), lo, hi)
+    def _code(self) -> ModuleType:
+        """The compiled kernels, or their twins in NumPy."""
+        return kernels(KERNELS) or dls_numpy
 
-    def _attempts(self, goals: _Goals, q0: FloatArray) -> tuple[FloatArray, FloatArray, IntArray, NDArray[np.object_]]:
-        state, steps, status = self._search(goals, q0)
-        for attempt in range(self.restarts):
-            left = np.flatnonzero(status != IkStatus.CONVERGED)
-            if not len(left):
-                break
-            again, more, word = self._search(goals.take(left), self._spread(len(left), attempt))
-            steps[left] += more
-            better = (word == IkStatus.CONVERGED) | (again.cost < state.cost[left])
-            rows = left[better]
-            for name in ("q", "error", "cost"):
-                getattr(state, name)[rows] = getattr(again, name)[better]
-            status[rows] = word[better]
-        return state.q, state.error, steps, status
+    def _checked(self, starts_deg: FloatArray, count: int | None) -> FloatArray:
+        """The starts: one row a target, or a single one for no count."""
+        starts = checked_joints(starts_deg, self.arm)
+        if starts.shape[:-1] != (() if count is None else (count,)):
+            raise BadTarget(f"{count or 'one'} targets need as many starts, got an array {starts.shape}")
+        self.limits.refuse_outside(starts, self.arm)
+        return starts
 
-    def _spread(self, count: int, attempt: int) -> FloatArray:
-        """The same pose for every target of an attempt, far from those of the other attempts."""
-        n = self.arm.n_joints
-        root = _SEED_STEP ** (1.0 + np.arange(n) / n)
-        share = (0.5 + (attempt + 1) * root) % 1.0
-        return np.tile(self._lo + (0.1 + 0.8 * share) * (self._hi - self._lo), (count, 1))
+    def _run(self, goals: FloatArray, weights: FloatArray, starts_deg: FloatArray) -> IkBatch:
+        """Goals (N, 3, 4), weights (N, 2), the second 0 where no rotation is asked for."""
+        n = len(goals)
+        q = np.array(starts_deg, order="C")
+        left, steps, status = np.empty((n, 2)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        code = self._code()
 
-    def _search(self, goals: _Goals, q0: FloatArray) -> tuple[_State, IntArray, NDArray[np.object_]]:
-        """One attempt for each target. Rows that are done leave the working set."""
-        state = self._evaluate(goals, q0)
-        out_steps = np.zeros(len(q0), dtype=np.int64)
-        status = np.full(len(q0), IkStatus.MAX_STEPS, dtype=object)
-        final = _State(state.q.copy(), state.error.copy(), state.J, state.cost.copy())
-        rows = np.arange(len(q0))
-        damping, slow = np.full(len(q0), _FIRST_DAMPING), np.zeros(len(q0), dtype=np.int64)
-        for step in range(self.max_steps + 1):
-            done, stuck = self._reached(state, goals), slow >= _STALL_STEPS
-            ended = done | stuck
-            if ended.any() or step == self.max_steps:
-                status[rows[stuck]], status[rows[done]] = IkStatus.STALLED, IkStatus.CONVERGED
-                leave = ended if step < self.max_steps else np.ones(len(rows), dtype=bool)
-                at = rows[leave]
-                final.q[at], final.error[at], final.cost[at] = state.q[leave], state.error[leave], state.cost[leave]
-                out_steps[at] = step
-                keep = ~leave
-                rows, damping, slow = rows[keep], damping[keep], slow[keep]
-                goals, state = goals.take(np.flatnonzero(keep)), state.take(keep)
-                if not len(rows):
-                    break
-            tried = self._evaluate(goals, self._stepped(state, goals, damping))
-            better = tried.cost < state.cost
-            little = ~better | (state.cost - tried.cost < _STALL_GAIN * state.cost)
-            slow = np.where(little, slow + 1, 0)
-            damping = np.where(better, np.maximum(damping * 0.3, 1e-9), damping * 8.0)
-            if better.all():
-                state = tried
-            else:
-                for name in ("q", "error", "J", "cost"):
-                    new, old = getattr(tried, name), getattr(state, name)
-                    setattr(state, name, np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old))
-        return final, out_steps, status
+        def work(rows: slice) -> None:
+            code.search_many(
+                *(self._frames, self._min, self._max, q[rows], goals[rows], weights[rows], *self._settings),
+                *(left[rows], steps[rows], status[rows]),
+            )
 
-    def _reached(self, state: _State, goals: _Goals) -> BoolArray:
-        near = (state.error[:, :3] ** 2).sum(axis=1) <= self.tolerance_m**2
-        turned = (state.error[:, 3:] ** 2).sum(axis=1) <= np.radians(self.tolerance_deg) ** 2
-        return np.asarray(near & (turned | ~goals.turned))
-
-    def _stepped(self, state: _State, goals: _Goals, damping: FloatArray) -> FloatArray:
-        """The next pose of each row: a damped step in which joints that would leave their limits stop at them."""
-        J = state.J * goals.weights[:, :, None]
-        e = state.error * goals.weights
-        JT = np.swapaxes(J, 1, 2)
-        gradient = (JT @ e[:, :, None])[:, :, 0]
-        H = JT @ J
-        n = H.shape[1]
-        extra = (damping * state.cost + 1e-12)[:, None]
-        free = ~(((state.q <= self._lo) & (gradient < 0)) | ((state.q >= self._hi) & (gradient > 0)))
-        fixed = np.zeros_like(state.q)  # what joints that stop at a limit go
-        for _ in range(n):
-            right = np.where(free, gradient - (H @ fixed[:, :, None])[:, :, 0], fixed)
-            A = H * (free[:, :, None] & free[:, None, :])
-            A[:, range(n), range(n)] = np.where(free, A[:, range(n), range(n)] + extra, 1.0)
-            dq = np.linalg.solve(A, right[:, :, None])[:, :, 0]
-            largest = np.abs(dq).max(axis=1, keepdims=True)
-            dq *= np.minimum(1.0, _LARGEST_STEP_RAD / np.maximum(largest, 1e-12))
-            goal = state.q + dq
-            out = free & ((goal < self._lo) | (goal > self._hi))
-            if not out.any():
-                break
-            fixed = np.where(out, np.clip(goal, self._lo, self._hi) - state.q, fixed)
-            free &= ~out
-        return np.asarray(np.clip(goal, self._lo, self._hi))
-
-    def _evaluate(self, goals: _Goals, q: FloatArray) -> _State:
-        T, J = self._pose_and_jacobian(q)
-        error = np.zeros((len(q), 6))
-        error[:, :3] = goals.position_m - T[:, :3, 3]
-        if goals.turned.all():
-            error[:, 3:] = rotation_vector(goals.rotation @ np.swapaxes(T[:, :3, :3], 1, 2))
-        elif goals.turned.any():
-            t = goals.turned
-            error[t, 3:] = rotation_vector(goals.rotation[t] @ np.swapaxes(T[t, :3, :3], 1, 2))
-        return _State(q, error, J, ((error * goals.weights) ** 2).sum(axis=1))
-
-    def _pose_and_jacobian(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The tool's frame (N, 4, 4) and the Jacobian (N, 6, n) at q, radians."""
-        c, s = np.cos(q)[:, :, None], np.sin(q)[:, :, None]
-        F = self._frames
-        local = np.empty((*q.shape, 4, 4))
-        local[..., 0] = c * F[:, :, 0] + s * F[:, :, 1]
-        local[..., 1] = c * F[:, :, 1] - s * F[:, :, 0]
-        local[..., 2:] = F[:, :, 2:]
-        poses = np.empty_like(local)
-        poses[:, 0] = local[:, 0]
-        for i in range(1, q.shape[1]):
-            np.matmul(poses[:, i - 1], local[:, i], out=poses[:, i])
-        T = poses[:, -1] @ self._tool
-        J = np.empty((len(q), 6, q.shape[1]))
-        axis = np.swapaxes(poses[:, :, :3, 2], 1, 2)
-        arm = T[:, :3, 3, None] - np.swapaxes(poses[:, :, :3, 3], 1, 2)
-        J[:, 0] = axis[:, 1] * arm[:, 2] - axis[:, 2] * arm[:, 1]
-        J[:, 1] = axis[:, 2] * arm[:, 0] - axis[:, 0] * arm[:, 2]
-        J[:, 2] = axis[:, 0] * arm[:, 1] - axis[:, 1] * arm[:, 0]
-        J[:, 3:] = axis
-        return T, J
+        in_blocks(n, _BLOCK, work)
+        words = np.empty(n, dtype=object)
+        for number, word in enumerate(_STATUS):
+            words[status == number] = word
+        return IkBatch(frozen(q), frozen(left[:, 0] * 1000.0), frozen(np.degrees(left[:, 1])), steps, words)
 
 
-def rotation_vector(R: FloatArray) -> FloatArray:
-    """The turn that each rotation (N, 3, 3) makes, as axis × angle in radians, shape (N, 3); good up to half a turn."""
-    w = np.stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]), axis=1) / 2.0
-    s = np.sqrt((w * w).sum(axis=1))
-    c = (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0) / 2.0
-    angle = np.arctan2(s, c)
-    out = w * np.where(s > 1e-9, angle / np.maximum(s, 1e-9), 1.0)[:, None]
-    half = (s < 1e-4) & (c < 0)  # about half a turn: the axis is in the symmetric part
-    for i in np.flatnonzero(half):
-        S = (R[i] + np.eye(3)) / 2.0
-        axis = S[:, int(np.argmax(np.diag(S)))]
-        axis = axis / np.linalg.norm(axis)
-        out[i] = axis * angle[i] * (1.0 if axis @ w[i] >= 0 else -1.0)
-    return out
+def _spread(count: int, lo: FloatArray, hi: FloatArray) -> FloatArray:
+    """That many poses all over the limits, (count, n), radians: the R sequence, the outermost parts from the 20th on.
+
+    Source: Roberts (2018), The unreasonable effectiveness of quasirandom sequences.
+    """
+    n = len(lo)
+    ratio = 1.0
+    for _ in range(60):
+        ratio = (1.0 + ratio) ** (1.0 / (n + 1))
+    i = np.arange(1, count + 1)[:, None]
+    share = (0.5 + i * ratio ** -np.arange(1.0, n + 1.0)) % 1.0
+    spare = np.where(i <= 20, 0.1, 0.0)
+    return np.asarray(lo + (spare + (1.0 - 2.0 * spare) * share) * (hi - lo))
 
 
-def _arrays(targets: Sequence[IkTarget]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    none = np.full((3, 3), np.nan)
-    return (
-        np.stack([t.position_m for t in targets]),
-        np.stack([none if t.rotation is None else t.rotation for t in targets]),
-        np.array([(t.position_weight, t.rotation_weight_m) for t in targets]),
-    )
+def _arrays(targets: Sequence[IkTarget]) -> tuple[FloatArray, FloatArray]:
+    goals, weights = np.zeros((len(targets), 3, 4)), np.empty((len(targets), 2))
+    for i, target in enumerate(targets):
+        goals[i, :, 3] = target.position_m
+        weights[i, 0] = target.position_weight
+        weights[i, 1] = 0.0 if target.rotation is None else target.rotation_weight_m
+        if target.rotation is not None:
+            goals[i, :, :3] = target.rotation
+    return goals, weights
 
 
-def _goals(position_m: FloatArray, rotation: FloatArray | None, weights: FloatArray | None) -> _Goals:
+def _goals(
+    position_m: FloatArray, rotation: FloatArray | None, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     position = np.asarray(position_m, dtype=np.float64)
     if position.ndim != 2 or position.shape[1] != 3 or not np.isfinite(position).all():
         raise BadTarget(f"targets are (N, 3) finite metres, got an array {position.shape}")
+    if np.abs(position).max(initial=0.0) > FARTHEST_M:
+        raise BadTarget(f"a target is farther than {FARTHEST_M:g} m", next_step="give metres, not mm")
     n = len(position)
-    rotations = np.full((n, 3, 3), np.nan) if rotation is None else np.asarray(rotation, dtype=np.float64)
-    rotations = np.broadcast_to(rotations, (n, 3, 3))
-    turned = np.isfinite(rotations).all(axis=(1, 2))
-    pair = np.broadcast_to(np.array([1.0, 0.1]) if weights is None else weights, (n, 2))
-    rows = np.repeat(pair, 3, axis=1)
-    rows[~turned, 3:] = 0.0
-    return _Goals(position, rotations, rows, turned)
-
-
-def _frames_about_z(arm: ArmModel) -> tuple[FloatArray, FloatArray]:
-    """The joints' frames turned so that every axis is z, shape (n, 4, 4), and the tool in the last of them."""
-    turned = np.tile(np.eye(4), (arm.n_joints, 1, 1))
-    for i, axis in enumerate(arm.axes):
-        turned[i, :3, :3] = _with_z_along(axis)
-    frames = np.empty((arm.n_joints, 4, 4))
-    before = np.eye(4)
-    for i in range(arm.n_joints):
-        frames[i] = before.T @ arm.T_parent_joint[i] @ turned[i]  # before is a pure rotation: its transpose undoes it
-        before = turned[i]
-    return frames, before.T @ arm.T_link_tcp
-
-
-def _with_z_along(axis: FloatArray) -> FloatArray:
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.stack((x, np.cross(axis, x), axis), axis=1)
+    goals = np.zeros((n, 3, 4))
+    goals[:, :, 3] = position
+    pair = np.empty((n, 2))
+    pair[:] = _WEIGHTS if weights is None else weights
+    if not (np.isfinite(pair) & (pair > 0.0)).all():
+        raise BadTarget("weights are positive numbers")
+    turned = np.zeros(n, dtype=bool)
+    if rotation is not None:
+        rotations = np.broadcast_to(np.asarray(rotation, dtype=np.float64), (n, 3, 3))
+        turned = np.asarray(np.isfinite(rotations).all(axis=(1, 2)))
+        goals[turned, :, :3] = rotations[turned]
+    pair[~turned, 1] = 0.0
+    return goals, pair

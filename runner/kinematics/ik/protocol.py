@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from runner.kinematics.errors import BadTarget
+from runner.kinematics.errors import BadTarget, OutsideLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 
 FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
@@ -97,6 +97,37 @@ class JointLimits:
     def hold(self, angles_deg: FloatArray, *, slack_deg: float = 1e-9) -> bool:
         """Whether every angle is inside."""
         return bool(np.all((angles_deg >= self.min_deg - slack_deg) & (angles_deg <= self.max_deg + slack_deg)))
+
+    def refuse_outside(self, angles_deg: FloatArray, arm: ArmModel) -> None:
+        """Let pass only angles (..., n_joints) that are inside.
+
+        Raises:
+            OutsideLimits: the error names the joint and its value.
+        """
+        if self.hold(angles_deg, slack_deg=1e-6):
+            return
+        out = (angles_deg < self.min_deg - 1e-6) | (angles_deg > self.max_deg + 1e-6)
+        where = tuple(int(i) for i in np.argwhere(out)[0])
+        joint = where[-1]
+        lo, hi = float(self.min_deg[joint]), float(self.max_deg[joint])
+        raise OutsideLimits(arm.data.joint[joint].name, float(angles_deg[where]), lo, hi)
+
+
+def checked_poses(T_base_tool: FloatArray) -> FloatArray:
+    """Tool frames (N, 4, 4) in the base frame, as float64, contiguous, a copy.
+
+    Raises:
+        BadTarget: wrong shape, not finite, millimetres by the look of it, or a rotation that is none.
+    """
+    T = np.array(T_base_tool, dtype=np.float64, order="C")
+    if T.ndim != 3 or T.shape[1:] != (4, 4) or not np.isfinite(T).all():
+        raise BadTarget(f"targets are (N, 4, 4) finite frames, got an array {T.shape}")
+    if len(T) and np.abs(T[:, :3, 3]).max() > FARTHEST_M:
+        raise BadTarget(f"a target is farther than {FARTHEST_M:g} m", next_step="give metres, not mm")
+    R = T[:, :3, :3]
+    if np.abs(R @ np.swapaxes(R, 1, 2) - np.eye(3)).max(initial=0.0) > 1e-6 or (np.linalg.det(R) < 0).any():
+        raise BadTarget("a target's rotation must be orthogonal and right-handed")
+    return T
 
 
 class IkSolver(Protocol):

@@ -1,0 +1,248 @@
+"""Kernels of the closed form: every branch of one target, or of many.
+
+Machine code by way of `runner.compiled`; the twin in NumPy is `closed_numpy`, and `closed` says how the method goes.
+They check nothing and sort nothing out but branches outside the limits. `k`, `t`: see `wrist_kernels`.
+"""
+
+from __future__ import annotations
+
+from math import atan2, degrees, pi, radians, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runner.compiled import kernel
+from runner.kinematics.ik.closed_rows import (
+    DOUBT,
+    KAPPA_OFFSET_SIGN,
+    MARGIN,
+    NEAR_M,
+    NEAR_RAD,
+    REFUSED,
+    ROUGH_SLACK_RAD,
+    SAME_RAD,
+    SLACK_RAD,
+    SLOTS,
+    START_SLACK_DEG,
+    G,
+    L,
+    S,
+    V,
+)
+from runner.kinematics.ik.walk_kernels import roots_around
+from runner.kinematics.ik.wrist_kernels import arm_at, joints_at, room_and_lack, see_target
+from runner.kinematics.kernels import solve_positive, tool_frame, tool_frame_and_jacobian, turn_left
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@kernel("b1(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+def polish(
+    frames: FloatArray, goal: FloatArray, q: FloatArray, T: FloatArray, J: FloatArray, H: FloatArray, g: FloatArray
+) -> bool:
+    """Damped Newton steps on the arm's own model, in place; whether they end at the target.
+
+    q (8,) takes what is left over behind the joints: metres and radians. T, J, H, g are room to work.
+    """
+    for step in range(13):
+        if step == 0:
+            tool_frame(frames, q, T)  # an arm whose fifth and sixth axes meet is there already
+        else:
+            tool_frame_and_jacobian(frames, q, T, J)
+        turn_left(goal, T, g[3:])
+        far = turn = 0.0
+        for i in range(3):
+            g[i] = goal[i, 3] - T[i, 3]
+            far += g[i] * g[i]
+            turn += g[3 + i] * g[3 + i]
+        q[6], q[7] = sqrt(far), sqrt(turn)
+        if far < 1e-24 and turn < 1e-22:
+            return True
+        if far + turn > 4.0 or step == 12:
+            break
+        if step == 0:
+            tool_frame_and_jacobian(frames, q, T, J)
+        damping = 1e-3 * (far + 0.01 * turn) + 1e-18
+        for i in range(6):
+            for j in range(i + 1):
+                h = 0.0
+                for m in range(6):
+                    h += J[m, i] * J[m, j] * (1.0 if m < 3 else 0.01)
+                H[i, j] = h
+            H[i, i] += damping
+        for i in range(6):
+            h = 0.0
+            for m in range(6):
+                h += J[m, i] * g[m] * (1.0 if m < 3 else 0.01)
+            J[0, i] = h  # column i is used up
+        for i in range(6):
+            g[i] = J[0, i]
+        solve_positive(H, g)
+        for i in range(6):
+            q[i] += g[i]
+    return bool(q[6] < NEAR_M and q[7] < NEAR_RAD)
+
+
+@kernel("b1(f8[::1], f8[::1], f8[::1], f8[::1], f8)")
+def brought_inside(q: FloatArray, lo: FloatArray, hi: FloatArray, start: FloatArray, slack: float) -> bool:
+    """Take whole turns off in place, so that each joint is inside and as near to the start as it can be."""
+    for i in range(6):
+        x = q[i] - 2.0 * pi * np.round((q[i] - start[i]) / (2.0 * pi))
+        if x < lo[i] - slack:
+            x += 2.0 * pi
+        elif x > hi[i] + slack:
+            x -= 2.0 * pi
+        if x < lo[i] - slack or x > hi[i] + slack:
+            return False
+        q[i] = x
+    return True
+
+
+@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])")
+def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, start4: float, roots: FloatArray) -> int:
+    """The two turns of the fourth joint near those of a centred wrist; -1 where that is no safe guess.
+
+    A wrist that is centred indeed and stretched out takes any turn: the start's, then.
+    """
+    offset = k[KAPPA_OFFSET_SIGN, 1] + k[DOUBT, 2]
+    rho = max(sqrt(t[V + 1, 2] ** 2 + t[V + 2, 2] ** 2), 1e-12)
+    upper, fore = sqrt(k[L, 0] ** 2 + k[L, 1] ** 2), sqrt(k[G, 0] ** 2 + k[G, 1] ** 2)
+    room1, room2, _, _, _, _, _, _, x, y, z = arm_at(k, t, shoulder, elbow, 0.0, 0.0)
+    # how far the offset can turn the shoulder's and the elbow's cosine, and link 3
+    cos1, cos2 = sqrt(1.0 - room1), sqrt(1.0 - room2)
+    spare1 = offset / rho
+    if cos1 > 1.0 + 1.01 * spare1:
+        return 0
+    if cos1 > 1.0 - 2.0 * spare1:
+        return -1
+    sine1 = sqrt(max(room1, 1e-18))
+    along = k[G, 0] * k[G + 1, 0] + k[G, 1] * k[G + 1, 1], k[G, 0] * k[G + 2, 0] + k[G, 1] * k[G + 2, 1]
+    grown = sqrt(along[0] ** 2 + along[1] ** 2) + offset * offset
+    reach = (upper + fore) * offset * (cos1 + spare1) / sine1
+    spare2 = (reach + grown) / (upper * fore) + cos2 * grown / (fore * fore)
+    if cos2 > 1.0 + 1.5 * spare2:
+        return 0
+    if cos2 > 1.0 - 2.0 * spare2:
+        return -1
+    shift = spare1 / sine1 + 3.0 * spare2 / sqrt(max(room2, 1e-18)) + 2.0 * offset / fore
+    a = k[S + 1, 0] * x + k[S + 1, 1] * y + k[S + 1, 2] * z
+    b = k[S + 2, 0] * x + k[S + 2, 1] * y + k[S + 2, 2] * z
+    swing = sqrt(a * a + b * b)
+    wanted = k[KAPPA_OFFSET_SIGN, 0] - k[S, 0] * x - k[S, 1] * y - k[S, 2] * z
+    if swing < 1e-9 and offset == 0.0:
+        roots[0] = start4
+        return 1
+    if swing < MARGIN * shift:
+        return -1
+    wanted /= swing
+    if abs(wanted) > 1.0 + 2.0 * shift / swing:
+        return 0
+    steep = sqrt(max(1.0 - wanted * wanted, 0.0))
+    if steep * swing < MARGIN * shift:
+        return -1
+    middle, half = atan2(b, a), atan2(steep, wanted)
+    for side in range(2):
+        x0 = middle + (half if side else -half)
+        slope = steep * swing * (-1.0 if side else 1.0)
+        _, h0 = room_and_lack(k, t, shoulder, elbow, x0)
+        x1 = x0 - h0 / slope if slope != 0.0 else x0
+        for _ in range(8):
+            if abs(x1 - x0) < 1e-13:
+                break
+            _, h1 = room_and_lack(k, t, shoulder, elbow, x1)
+            if h1 == h0:
+                break
+            x0, h0, x1 = x1, h1, x1 - h1 * (x1 - x0) / (h1 - h0)
+        if not abs(x1 - middle - (half if side else -half)) < 0.5:
+            return -1
+        roots[side] = x1
+    return 2
+
+
+@kernel("i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8)")
+def kept(
+    q: FloatArray, lo: FloatArray, hi: FloatArray, start: FloatArray, out: FloatArray, far: FloatArray, found: int
+) -> int:
+    """Put a branch where it belongs among those found, unless it is there; returns how many there are then."""
+    for row in range(found):
+        largest = 0.0
+        for i in range(6):
+            d = abs(out[row, i] - q[i])
+            largest = max(largest, min(d, abs(d - 2.0 * pi)))
+        if largest < SAME_RAD:
+            return found
+    if found == SLOTS:
+        return found
+    total = 0.0
+    for i in range(6):
+        q[i] = min(max(q[i], lo[i]), hi[i])
+        total += (q[i] - start[i]) ** 2
+    row = found
+    while row > 0 and far[row - 1] > total:
+        far[row] = far[row - 1]
+        out[row] = out[row - 1]
+        row -= 1
+    far[row] = total
+    out[row] = q
+    return found + 1
+
+
+@kernel("i8(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])")
+def branches(
+    k: FloatArray,
+    frames: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    start_deg: FloatArray,
+    goal: FloatArray,
+    out: FloatArray,
+) -> int:
+    """Every branch inside the limits into out (SLOTS, 8), nearest to the start first.
+
+    `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees, and what is left over, metres and radians.
+
+    Returns:
+        How many there are; `REFUSED` for a start that is no number or outside.
+    """
+    t, roots = np.empty((12, 3)), np.empty(2 * SLOTS)
+    T, J, H, g, q = np.empty((3, 4)), np.empty((6, 6)), np.empty((6, 6)), np.empty(6), np.empty(8)
+    lo, hi, start, far = np.empty(6), np.empty(6), np.empty(6), np.empty(SLOTS)
+    for i in range(6):
+        if not (min_deg[i] - START_SLACK_DEG <= start_deg[i] <= max_deg[i] + START_SLACK_DEG):
+            return REFUSED
+        lo[i], hi[i], start[i] = radians(min_deg[i]), radians(max_deg[i]), radians(start_deg[i])
+    see_target(k, goal, t)
+    found = 0
+    for pair in range(4):
+        shoulder, elbow = 1.0 - 2.0 * (pair // 2), 1.0 - 2.0 * (pair % 2)
+        count = roots_nearby(k, t, shoulder, elbow, start[3], roots)
+        if count < 0:
+            count = roots_around(k, t, shoulder, elbow, roots)
+        for i in range(count):
+            joints_at(k, t, shoulder, elbow, roots[i], q)
+            if not brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
+                continue
+            if not polish(frames, goal, q, T, J, H, g) or not brought_inside(q, lo, hi, start, SLACK_RAD):
+                continue
+            found = kept(q, lo, hi, start, out, far, found)
+    for row in range(found):
+        for i in range(6):
+            out[row, i] = min(max(degrees(out[row, i]), min_deg[i]), max_deg[i])
+    return found
+
+
+@kernel("void(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], i8[::1])")
+def branches_of_many(
+    k: FloatArray,
+    frames: FloatArray,
+    min_deg: FloatArray,
+    max_deg: FloatArray,
+    starts_deg: FloatArray,
+    goals: FloatArray,
+    out: FloatArray,
+    counts: IntArray,
+) -> None:
+    """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
+    for row in range(goals.shape[0]):
+        counts[row] = branches(k, frames, min_deg, max_deg, starts_deg[row], goals[row], out[row])

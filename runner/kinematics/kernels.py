@@ -1,0 +1,146 @@
+"""Kernels that all of kinematics shares: tool points, tool frames, the Jacobian, what a frame lacks to a target.
+
+Machine code by way of `runner.compiled`; their twins in NumPy are in `fk.py` and `ik/dls.py`. They check nothing:
+whoever calls them has.
+
+An arm is given as `frames` (n + 1, 3, 4): each joint's frame at zero in the frame before it, turned so that the joint's
+axis is z, and at the end the tool's in the last of them. Angles are radians, lengths metres.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, sin, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runner.compiled import kernel
+
+FloatArray = NDArray[np.float64]
+
+
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, ::1])", fastmath={"contract"})
+def tool_points(frames: FloatArray, q: FloatArray, out: FloatArray) -> None:
+    """Tool points (N, 3) of poses (N, n): a vector is turned from the tip backwards."""
+    n = q.shape[1]
+    for row in range(q.shape[0]):
+        x, y, z = frames[n, 0, 3], frames[n, 1, 3], frames[n, 2, 3]
+        for i in range(n - 1, -1, -1):
+            s, c = sin(q[row, i]), cos(q[row, i])
+            u, v = c * x - s * y, s * x + c * y
+            F = frames[i]
+            x = F[0, 0] * u + F[0, 1] * v + F[0, 2] * z + F[0, 3]
+            y = F[1, 0] * u + F[1, 1] * v + F[1, 2] * z + F[1, 3]
+            z = F[2, 0] * u + F[2, 1] * v + F[2, 2] * z + F[2, 3]
+        out[row, 0], out[row, 1], out[row, 2] = x, y, z
+
+
+@kernel("void(f8[:, ::1], f8[:, ::1], f8, f8)", fastmath={"contract"})
+def onward(T: FloatArray, F: FloatArray, c: float, s: float) -> None:
+    """The frame T (3, 4) carried on in place by F, then turned about z by the angle of cosine c and sine s."""
+    for i in range(3):
+        a, b, d, t = T[i, 0], T[i, 1], T[i, 2], T[i, 3]
+        x = a * F[0, 0] + b * F[1, 0] + d * F[2, 0]
+        y = a * F[0, 1] + b * F[1, 1] + d * F[2, 1]
+        T[i, 0], T[i, 1] = x * c + y * s, y * c - x * s
+        T[i, 2] = a * F[0, 2] + b * F[1, 2] + d * F[2, 2]
+        T[i, 3] = a * F[0, 3] + b * F[1, 3] + d * F[2, 3] + t
+
+
+@kernel("void(f8[:, :, ::1], f8[::1], f8[:, ::1], f8[:, ::1])", fastmath={"contract"})
+def tool_frame_and_jacobian(frames: FloatArray, q: FloatArray, T: FloatArray, J: FloatArray) -> None:
+    """The tool's frame T (3, 4) and the geometric Jacobian J (6, n) of one pose."""
+    n = frames.shape[0] - 1
+    for i in range(3):
+        for k in range(4):
+            T[i, k] = 1.0 if i == k else 0.0
+    for j in range(n):
+        onward(T, frames[j], cos(q[j]), sin(q[j]))
+        for i in range(3):  # the axis, and where it is until the tool's place is known
+            J[3 + i, j], J[i, j] = T[i, 2], T[i, 3]
+    onward(T, frames[n], 1.0, 0.0)
+    for j in range(n):
+        x, y, z = T[0, 3] - J[0, j], T[1, 3] - J[1, j], T[2, 3] - J[2, j]
+        a, b, d = J[3, j], J[4, j], J[5, j]
+        J[0, j], J[1, j], J[2, j] = b * z - d * y, d * x - a * z, a * y - b * x
+
+
+@kernel("void(f8[:, :, ::1], f8[::1], f8[:, ::1])", fastmath={"contract"})
+def tool_frame(frames: FloatArray, q: FloatArray, T: FloatArray) -> None:
+    """The tool's frame T (3 or 4, 4; its first three rows) of one pose."""
+    n = frames.shape[0] - 1
+    for i in range(3):
+        for k in range(4):
+            T[i, k] = 1.0 if i == k else 0.0
+    for j in range(n):
+        onward(T, frames[j], cos(q[j]), sin(q[j]))
+    onward(T, frames[n], 1.0, 0.0)
+
+
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1])", fastmath={"contract"})
+def tool_frames(frames: FloatArray, q: FloatArray, out: FloatArray) -> None:
+    """Tool frames (N, 4, 4) of poses (N, n)."""
+    for row in range(q.shape[0]):
+        tool_frame(frames, q[row], out[row])
+        out[row, 3, 0] = out[row, 3, 1] = out[row, 3, 2] = 0.0
+        out[row, 3, 3] = 1.0
+
+
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1])")
+def turn_left(goal: FloatArray, T: FloatArray, out: FloatArray) -> None:
+    """The turn from the frame T (3, 4) to goal (3, 4) as axis × angle (3,), base frame; good up to half a turn."""
+    x = y = z = trace = 0.0
+    for k in range(3):  # goal · T transposed, its skew part and its trace
+        x += goal[2, k] * T[1, k] - goal[1, k] * T[2, k]
+        y += goal[0, k] * T[2, k] - goal[2, k] * T[0, k]
+        z += goal[1, k] * T[0, k] - goal[0, k] * T[1, k]
+        trace += goal[0, k] * T[0, k] + goal[1, k] * T[1, k] + goal[2, k] * T[2, k]
+    x, y, z = 0.5 * x, 0.5 * y, 0.5 * z
+    c, s = 0.5 * (trace - 1.0), sqrt(x * x + y * y + z * z)
+    if s < 1e-4 and c < 0.0:  # about half a turn: the axis is in the symmetric part
+        angle = atan2(s, c)
+        best, column = -1.0, 0
+        for i in range(3):
+            d = 1.0 + goal[i, 0] * T[i, 0] + goal[i, 1] * T[i, 1] + goal[i, 2] * T[i, 2]
+            if d > best:
+                best, column = d, i
+        length = 0.0
+        for i in range(3):
+            out[i] = goal[i, 0] * T[column, 0] + goal[i, 1] * T[column, 1] + goal[i, 2] * T[column, 2]
+            out[i] += goal[column, 0] * T[i, 0] + goal[column, 1] * T[i, 1] + goal[column, 2] * T[i, 2]
+            if i == column:
+                out[i] += 2.0
+            length += out[i] * out[i]
+        scale = angle / sqrt(length)
+        if out[0] * x + out[1] * y + out[2] * z < 0.0:
+            scale = -scale
+        out[0], out[1], out[2] = out[0] * scale, out[1] * scale, out[2] * scale
+        return
+    scale = atan2(s, c) / s if s > 1e-9 else 1.0
+    out[0], out[1], out[2] = x * scale, y * scale, z * scale
+
+
+@kernel("void(f8[:, ::1], f8[::1])", fastmath={"contract"})
+def solve_positive(A: FloatArray, b: FloatArray) -> None:
+    """A x = b for symmetric positive A (n, n) by Cholesky, in place: x comes back in b, A is used up."""
+    n = b.shape[0]
+    for j in range(n):
+        d = A[j, j]
+        for k in range(j):
+            d -= A[j, k] * A[j, k]
+        d = sqrt(d) if d > 1e-300 else 1e-150
+        A[j, j] = d
+        t = b[j]
+        for k in range(j):
+            t -= A[j, k] * b[k]
+        b[j] = t / d
+        for i in range(j + 1, n):
+            t = A[i, j]
+            for k in range(j):
+                t -= A[i, k] * A[j, k]
+            A[i, j] = t / d
+    for j in range(n - 1, -1, -1):
+        t = b[j]
+        for k in range(j + 1, n):
+            t -= A[k, j] * b[k]
+        b[j] = t / A[j, j]
