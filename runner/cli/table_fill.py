@@ -164,7 +164,9 @@ def fill(
 
     out, opened = Output(as_json=json), open_cell(cell)
     ground = ground_of(opened, phase, region, step_mm, band, tolerance_mm)
-    scanned = tuple(int(j) for j in numbers_of(joints, "--joints", None))
+    scanned = tuple(round(j) for j in numbers_of(joints, "--joints", None))
+    if any(str(j) not in joints for j in scanned) or len(set(scanned)) < len(scanned):
+        raise typer.BadParameter(f"--joints wants different joints by number, as 1,2,3,4,5; got {joints!r}")
     settings = FillSettings(bases=bases, joints=scanned, diameter_deg=diameter_deg, seed_dist_m=dist_m)
     with CellLock(opened.folder), out.aside.status("filling") as status:
         filled = fill_cell(

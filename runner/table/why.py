@@ -131,4 +131,4 @@ def _stance_said(joints_deg: Sequence[float], arm: ArmModel, base: BaseInCell) -
 
 
 def _joints(joints_deg: Sequence[float]) -> str:
-    return ", ".join(f"{j:.1f}" for j in joints_deg)
+    return ", ".join(f"{round(j, 1) + 0.0:.1f}" for j in joints_deg)

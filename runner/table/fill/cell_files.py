@@ -71,7 +71,8 @@ def fill_cell(
         lambda share, what: progress(0.2 + 0.7 * share, what),
     )
     progress(0.9, "writing")
-    write_table(cell_folder / TABLE_FILE, filled.table)
+    if filled.table is not tables.reach:
+        write_table(cell_folder / TABLE_FILE, filled.table)
     write_approach(cell_folder / APPROACH_FOLDER / GRID_FILES[filled.approach.phase], filled.approach)
     write_proofs(proof_path(cell_folder, ground.phase), filled.proofs)
     return filled

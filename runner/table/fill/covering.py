@@ -49,10 +49,10 @@ def no_pose_in_ring(arm: ArmModel, limits: JointLimits, ring: Ring, *, most_piec
         most_pieces: after so many it is given up.
 
     Source: branch and bound on Taylor's theorem; the second derivative of the tool point by joints i ≤ j is
-    `axis_i × (axis_j × (p - p_j))`, never longer than the links beyond joint j.
+    `axis_i × (axis_j × (p - p_j))`, never longer than the tool point is from joint j's axis.
     """
     active = _joints_that_count(arm)
-    beyond = _lengths_beyond_m(arm)[active]
+    beyond = _levers_m(arm)[active]
     bend = beyond[np.maximum.outer(np.arange(len(active)), np.arange(len(active)))]
     corners = np.array(list(product((-1.0, 1.0), repeat=len(active)))).T
     solver = DampedLeastSquares(arm, limits=limits)
@@ -88,16 +88,21 @@ def straight_reach_m(arm: ArmModel, height_m: tuple[float, float]) -> float:
 
 def _joints_that_count(arm: ArmModel) -> list[int]:
     """Joints that change the tool point's radius or height: not the first, nor one whose axis it lies on."""
-    last = arm.n_joints - 1
-    at = arm.T_link_tcp[:3, 3]
-    idle = np.linalg.norm(np.cross(arm.axes[last], at)) < 1e-9
-    return [i for i in range(1, arm.n_joints) if not (i == last and idle)]
+    levers = _levers_m(arm)
+    return [i for i in range(1, arm.n_joints) if levers[i] > 1e-9]
+
+
+def _levers_m(arm: ArmModel) -> FloatArray:
+    """How far the tool point can be from each joint's axis at most, shape (n_joints,); of the last joint just that."""
+    lengths = _lengths_beyond_m(arm)
+    lengths[-1] = np.linalg.norm(np.cross(arm.axes[-1], arm.T_link_tcp[:3, 3]))
+    return lengths
 
 
 def _lengths_beyond_m(arm: ArmModel) -> FloatArray:
     """How far the tool point can be from each joint's origin, shape (n_joints,)."""
     steps = np.append(np.linalg.norm(arm.T_parent_joint[1:, :3, 3], axis=1), np.linalg.norm(arm.T_link_tcp[:3, 3]))
-    return np.asarray(np.cumsum(steps[::-1])[::-1])
+    return np.asarray(np.cumsum(steps[::-1])[::-1].copy())
 
 
 def _may_hold(

@@ -15,9 +15,11 @@ from typing import Literal
 import numpy as np
 
 from runner.config import Config
-from runner.geometry import clearances, first_broken, margin_mm, obstacles_of, smallest_mm
+from runner.geometry import clearances, each_clearance_mm, first_broken, margin_mm, obstacles_of
+from runner.kinematics.errors import NoClosedForm
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.frames import BaseInCell, tool_points_cell_m
+from runner.kinematics.ik.closed import ClosedForm
 from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray
@@ -25,22 +27,24 @@ from runner.table.approach import GridSquare
 from runner.table.fill.covering import Covering, Ring, no_pose_in_ring, straight_reach_m
 from runner.table.fill.direct import toward_base
 from runner.table.fill.proof_file import Searched, SquareProof
-from runner.table.postures import radial_heading_deg, rotations
+from runner.table.postures import radial_heading_deg, radius_m, rotations, wrapped_deg
 from runner.table.region import Ground, Square
 from runner.table.scan import Progress, quiet
+from runs.schema.geometry import TablePoint
 
-GRID_TILTS_DEG = tuple(float(t) for t in range(-90, 91, 15))
-GRID_TURNS_DEG = tuple(float(t) for t in range(-150, 181, 30))
+GRID_TILTS_DEG = tuple(float(t) for t in range(-90, 91, 5))
+GRID_TURNS_DEG = tuple(float(t) for t in range(-165, 181, 15))
 _GRID_STARTS = ((60.0, -40.0, 0.0, 20.0), (80.0, -70.0, 14.0, 0.0))  # j1…j4
-_LEVELS = 3  # heights: the band's ends and its middle
+_LEVELS = 4  # heights, the band's ends among them
 GRID_POSTURES = len(GRID_TILTS_DEG) * len(GRID_TURNS_DEG) * _LEVELS * 2
 GRID_SAID = (
     f"tilts {GRID_TILTS_DEG[0]:g}…{GRID_TILTS_DEG[-1]:g}° in steps of {GRID_TILTS_DEG[1] - GRID_TILTS_DEG[0]:g}°, "
     f"headings all round in steps of {GRID_TURNS_DEG[1] - GRID_TURNS_DEG[0]:g}°, {_LEVELS} heights, at the centre "
-    f"and at the point nearest to the base, from {len(_GRID_STARTS)} starts each"
+    "and at the point nearest to the base; every branch of an arm with a closed form, else from two starts"
 )
 _AT_LIMIT_DEG = 0.05
 _THERE_MM = 0.02  # a polished pose this near to a square lies in it
+_POSES_AT_ONCE = 1024  # it is enough to find some that are clear
 _BEYOND_M = 2.0  # farther than any arm on a table
 
 
@@ -93,7 +97,7 @@ def prove(
     radii = {s: radii_m(s, base, ground.tolerance_mm) for s in squares}
     within = [s for s in squares if radii[s][0] <= straight_m]
     progress(0.0, f"polishing the nearest misses of {len(squares)} squares")
-    misses = _nearest_misses(radii, band, arm, base, limits)
+    misses = _nearest_misses(squares, band, arm, base, limits, ground.tolerance_mm)
     found: dict[Square, FloatArray] = {}
     for i, s in enumerate(within):
         progress(0.2 + 0.4 * i / len(within), f"solving every posture of the grid in square {i + 1} of {len(within)}")
@@ -144,9 +148,8 @@ def without_approach(
 
 def radii_m(square: Square, base: BaseInCell, tolerance_mm: float) -> tuple[float, float]:
     """The least and the largest distance of the square's points from the base axis."""
-    d = np.abs(np.array(square) / 1000.0 - base.shift_m[[0, 2]])
-    t = tolerance_mm / 1000.0
-    return float(np.hypot(*np.maximum(d - t, 0.0))), float(np.hypot(*(d + t)))
+    near, far = _corners(square, base, tolerance_mm)
+    return radius_m(near, base), radius_m(far, base)
 
 
 def _levels(band: tuple[float, float]) -> FloatArray:
@@ -166,25 +169,35 @@ def _covered(
 
 
 def _nearest_misses(
-    radii: dict[Square, tuple[float, float]], band: tuple[float, float], arm: ArmModel, base: BaseInCell,
-    limits: JointLimits,
+    squares: Sequence[Square], band: tuple[float, float], arm: ArmModel, base: BaseInCell, limits: JointLimits,
+    tolerance_mm: float,
 ) -> dict[Square, _Miss]:  # fmt: skip
     """Position only, from spread starts, to the nearest and farthest points of each square's space; the best each."""
-    goals = np.array([(r, 0.0, h) for pair in radii.values() for r in pair for h in band]).reshape(-1, 3)
+    corners = {s: _corners(s, base, tolerance_mm) for s in squares}
+    goals = np.array([(radius_m(p, base), 0.0, h) for pair in corners.values() for p in pair for h in band])
+    goals = goals.reshape(-1, 3)
     starts = np.clip(np.array([(0.0, *s, 0.0) for s in _GRID_STARTS]), limits.min_deg, limits.max_deg)
     solver = DampedLeastSquares(arm, limits=limits, tolerance_m=1e-6, max_steps=120)
     tried = [solver.solve_many(goals, None, None, np.tile(start, (len(goals), 1))) for start in starts]
-    mm = np.stack([t.residual_mm for t in tried], axis=1).reshape(len(radii), -1)
-    joints = np.stack([t.angles_deg for t in tried], axis=1).reshape(len(radii), -1, arm.n_joints)
+    mm = np.stack([t.residual_mm for t in tried], axis=1).reshape(len(squares), -1)
+    joints = np.stack([t.angles_deg for t in tried], axis=1).reshape(len(squares), -1, arm.n_joints)
     azimuth = float(np.degrees(np.arctan2(base.M[2, 0], base.M[0, 0])))
     misses: dict[Square, _Miss] = {}
-    for i, square in enumerate(radii):
+    for i, square in enumerate(squares):
         best = int(np.argmin(mm[i]))
-        goal = goals[i * len(band) * 2 + best // len(starts)]
-        radial = radial_heading_deg((square[0] / 1000.0, square[1] / 1000.0), base)
-        turned = (radial - azimuth + 180.0) % 360.0 - 180.0
-        misses[square] = _Miss(float(mm[i, best]), joints[i, best].copy(), goal, turned)
+        which = best // len(starts)  # of the square's four goals
+        turned = wrapped_deg(radial_heading_deg(corners[square][which // len(band)], base) - azimuth)
+        misses[square] = _Miss(float(mm[i, best]), joints[i, best].copy(), goals[i * 4 + which], turned)
     return misses
+
+
+def _corners(square: Square, base: BaseInCell, tolerance_mm: float) -> tuple[TablePoint, TablePoint]:
+    """The square's points that are nearest to the base axis and farthest from it."""
+    centre = np.array(square) / 1000.0
+    d = centre - base.shift_m[[0, 2]]
+    near = centre - np.sign(d) * np.minimum(np.abs(d), tolerance_mm / 1000.0)
+    far = centre + np.where(d < 0, -1.0, 1.0) * tolerance_mm / 1000.0
+    return (float(near[0]), float(near[1])), (float(far[0]), float(far[1]))
 
 
 def _grid_poses(
@@ -195,20 +208,13 @@ def _grid_poses(
     centre = (square[0] / 1000.0, square[1] / 1000.0)
     corner = toward_base(centre, base, 1.0, 0.999 * ground.tolerance_mm / 1000.0)
     levels = np.clip(_levels(band), band[0], band[1] - 1e-6) + base.shift_m[1]
-    tilt, turn, level, place, start = (
-        a.ravel()
-        for a in np.meshgrid(
-            GRID_TILTS_DEG, GRID_TURNS_DEG, levels, np.arange(2), np.arange(len(_GRID_STARTS)), indexing="ij"
-        )
+    tilt, turn, level, place = (
+        a.ravel() for a in np.meshgrid(GRID_TILTS_DEG, GRID_TURNS_DEG, levels, np.arange(2), indexing="ij")
     )
     xz = np.array([centre, corner])[place.astype(int)]
     radial = np.array([radial_heading_deg(p, base) for p in (centre, corner)])[place.astype(int)]
-    frames = rotations(tilt, radial + turn, base)
-    starts = np.array([(miss.turned_deg, *_GRID_STARTS[i], 0.0) for i in start.astype(int)])
-    starts = np.clip(starts, limits.min_deg, limits.max_deg)
     points = base.to_base(np.stack((xz[:, 0], level, xz[:, 1]), axis=1))
-    found = DampedLeastSquares(arm, limits=limits, max_steps=40).solve_many(points, frames, None, starts)
-    poses = found.angles_deg[found.converged]
+    poses = _solved(points, rotations(tilt, radial + turn, base), arm, limits, miss)
     if miss.mm <= _THERE_MM:
         polished = miss.joints_deg.copy()
         polished[0] += miss.turned_deg
@@ -220,26 +226,45 @@ def _grid_poses(
     return np.asarray(poses[keep])
 
 
+def _solved(points: FloatArray, frames: FloatArray, arm: ArmModel, limits: JointLimits, miss: _Miss) -> FloatArray:
+    """Every branch of every target where the arm has a closed form, else what two starts lead to."""
+    try:
+        solver = ClosedForm(arm, limits=limits)
+    except NoClosedForm:
+        starts = [np.array((miss.turned_deg, *s, 0.0)) for s in _GRID_STARTS]
+        inside = [np.tile(np.clip(s, limits.min_deg, limits.max_deg), (len(points), 1)) for s in starts]
+        found = [
+            DampedLeastSquares(arm, limits=limits, max_steps=40).solve_many(points, frames, None, s) for s in inside
+        ]
+        return np.vstack([f.angles_deg[f.converged] for f in found])
+    targets = np.zeros((len(points), 4, 4))
+    targets[:, :3, :3], targets[:, :3, 3], targets[:, 3, 3] = frames, points, 1.0
+    return solver.solve_all_batch(targets).angles_deg
+
+
 def _sorted_by_clearance(
     square: Square, poses: FloatArray, arm: ArmModel, base: BaseInCell, config: Config
 ) -> tuple[SquareProof | None, FloatArray]:
     """The proof that every pose collides, or None and those that do not, the clearest first."""
     obstacles = obstacles_of(config)
-    room = smallest_mm(poses, arm, base, obstacles)
-    broken = [first_broken(clearances(p, arm, base, obstacles), config.guard) for p in poses]
-    clear = np.array([b is None for b in broken], dtype=bool)
-    if clear.any():
-        order = np.argsort(-room[clear], kind="stable")
-        return None, poses[clear][order]
-    against = Counter(b.against for b in broken if b is not None)
-    best = int(np.argmax(room))
-    nearest = broken[best]
+    spare, against = np.empty(len(poses)), np.empty(len(poses), dtype=object)
+    for start in range(0, len(poses), _POSES_AT_ONCE):
+        part = slice(start, start + _POSES_AT_ONCE)
+        found = each_clearance_mm(poses[part], arm, base, obstacles)
+        names = list(found)
+        beyond = np.stack([found[name] - margin_mm(name, config.guard) for name in names])
+        spare[part], against[part] = beyond.min(axis=0), np.array(names, dtype=object)[beyond.argmin(axis=0)]
+        clear = np.flatnonzero(spare[: part.stop] >= 0.0)
+        if len(clear):
+            return None, poses[clear[np.argsort(-spare[clear], kind="stable")]]
+    best = int(np.argmax(spare))
+    nearest = first_broken(clearances(poses[best], arm, base, obstacles), config.guard)
     assert nearest is not None
     asked = margin_mm(nearest.against, config.guard)
-    names = ", ".join(f"the {name} {count} times" for name, count in against.most_common())
+    names_said = ", ".join(f"the {name} {count} times" for name, count in Counter(against.tolist()).most_common())
     why = (
-        f"each of {len(poses)} poses there collides ({names}); at best the {nearest.what} is {nearest.mm:.1f} mm from "
-        f"the {nearest.against}, and {asked:.1f} mm are kept"
+        f"each of {len(poses)} poses there collides ({names_said}); at best the {nearest.what} is {nearest.mm:.1f} mm "
+        f"from the {nearest.against}, and {asked:.1f} mm are kept"
     )
     return _record(square, "blocked", "grid", why, 0.0, poses[best], arm, base), poses[:0]
 

@@ -104,6 +104,8 @@ def fill(
     ground: Ground,
     settings: FillSettings | None = None,
     progress: Progress = quiet,
+    *,
+    known: ProofFile | None = None,
 ) -> Filled:
     """Fill one region of one phase. Takes some seconds.
 
@@ -116,10 +118,13 @@ def fill(
         ground: which squares, and what counts as filled.
         settings: of the field's part.
         progress: told how far it is.
+        known: proofs from an earlier fill: their squares are not scanned for again. They are proved again.
     """
     run = _Run(arm, base, config, ground, settings or FillSettings(), progress)
     progress(0.0, "looking for holes")
     before = run.holes(table, approach)
+    if known is not None:
+        before = HoleMap(ground, tuple(overridden(s, known.statuses()) for s in before.squares))
     run.stage("before", before, table, f"{len(ground.region)} squares")
     table, scanned, seeds, clusters = run.scanned(table, approach, before)
     progress(0.3, "solving an approach for every square")
