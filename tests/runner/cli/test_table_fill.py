@@ -21,14 +21,12 @@ def test_a_fill_decides_every_square_and_the_other_commands_see_it(trialcell, ce
     after = trialcell("table", "holes", *RIM, "--cell", cell_copy, "--csv", tmp_path / "h.csv")
     assert "hole 0" in after.out
     assert len((tmp_path / "h.csv").read_text().splitlines()) == 13
-    looked = trialcell(
-        "table", "lookup", "--phase", "approach_place", "--x", -0.29, "--z", 0.18, "--cell", cell_copy, "--json"
-    )
+    at = ("--x", -0.29, "--z", 0.18, "--cell", cell_copy, "--json")
+    looked = trialcell("table", "lookup", "--phase", "approach_place", *at)
     joints = ",".join(str(j) for j in looked.object["used_angles"])
     row = trialcell(
-        "table", "lookup", "--phase", "place_withblock", "--x", -0.29, "--z", 0.18, "--ref-joints", joints,
-        "--joint-tol-deg", 15, "--cell", cell_copy, "--json",
-    ).object  # fmt: skip
+        "table", "lookup", "--phase", "place_withblock", *at, "--ref-joints", joints, "--joint-tol-deg", 15
+    ).object
     assert row["method"] == "fk_nearest"
     assert max(row["x_residual_m"], row["z_residual_m"]) <= 0.010
     assert "dense" in trialcell("table", "why", -0.29, 0.18, "--cell", cell_copy).out
