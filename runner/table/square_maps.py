@@ -92,7 +92,7 @@ def draw_panels(
 
 def to_png(picture: Picture) -> bytes:
     """The picture as a PNG file's content."""
-    done, data = cv2.imencode(".png", picture)
+    done, data = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 9])
     assert done, "OpenCV writes PNG"
     return bytes(data)
 

@@ -38,7 +38,7 @@ def photos(tmp_path_factory) -> Path:
     return folder
 
 
-LONG = {"judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets and whole scans
+LONG = {"judge-quality.md", "judge-measured.md", "reach-table.md", "fill.md"}  # rendered sets and whole scans
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES
