@@ -71,8 +71,8 @@ def figures(arc: Filled, filled: Filled) -> str:
         f"into {len(arc.clusters)} clusters ({sizes} members, at most "
         f"{max(c.diameter_deg for c in arc.clusters):.1f}° across). Scanning round them filled",
         f"{told['filled_by_scanning']} squares; {told['filled_by_direct_solution']} more needed an approach pose of",
-        f"their own. Of the rest {searched.by_lengths} are proved by the lengths of the links, {by_covering} by covering the",
-        f"joint space in {searched.covering_pieces:,} pieces: no pose in the band lies beyond",
+        f"their own. Of the rest {searched.by_lengths} are proved by the lengths of the links, {by_covering} by",
+        f"covering the joint space in {searched.covering_pieces:,} pieces: no pose in the band lies beyond",
         f"{searched.covered_from_m * 1000:.1f} mm from the base axis.",
     ]
     return "\n".join(lines) + "\n"
