@@ -7,6 +7,7 @@ import typer
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 from runner.cli.table_files import export, history, import_rows, merge, verify
+from runner.cli.table_fill import add_commands
 from runner.cli.table_lookup import lookup
 from runner.cli.table_scan import scan
 from runner.cli.table_words import about_table, facts_of
@@ -48,3 +49,4 @@ app.command("import", epilog="Example: trialcell table import fk_table.csv")(imp
 app.command(epilog="Example: trialcell table export fk_table.csv")(export)
 app.command(epilog="Example: trialcell table verify   or: trialcell table verify A.parquet B.parquet")(verify)
 app.command(epilog="Example: trialcell table history")(history)
+add_commands(app)

@@ -79,14 +79,28 @@ def smallest_mm(angles_deg: FloatArray, arm: ArmModel, base: BaseInCell, obstacl
     Raises:
         NoShells: the arm file has neither shells nor a gripper.
     """
+    found = each_clearance_mm(angles_deg, arm, base, obstacles)
+    return np.asarray(np.min(list(found.values()), axis=0))
+
+
+def each_clearance_mm(
+    angles_deg: FloatArray, arm: ArmModel, base: BaseInCell, obstacles: Obstacles
+) -> dict[str, FloatArray]:
+    """The clearance of each pose to each obstacle, shape (P,) by its name, for judging many poses at once.
+
+    Raises:
+        NoShells: the arm file has neither shells nor a gripper.
+    """
     poses = np.atleast_2d(np.asarray(angles_deg, dtype=float))
-    out = np.empty(len(poses))
+    out: dict[str, FloatArray] = {}
     for start in range(0, len(poses), _BLOCK_OF_POSES):
         part = slice(start, start + _BLOCK_OF_POSES)
         _, found = _measured(poses[part], arm, base, obstacles)
         if not found:
             raise NoShells(arm.name)
-        out[part] = np.min([d.metres.min(axis=0) for d in found], axis=0) * 1000.0
+        for d in found:
+            nearest = out.setdefault(d.against, np.full(len(poses), np.inf))
+            nearest[part] = np.minimum(nearest[part], d.metres.min(axis=0) * 1000.0)
     return out
 
 

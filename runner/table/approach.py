@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import floor, hypot
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from annotated_types import Len
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from runner.kinematics.ik.protocol import JointLimits
 from runner.table.errors import BadTableFile, NoApproachYet
@@ -58,21 +58,44 @@ class GridPose(_File):
 
     tilt_deg: float
     heading_deg: float
-    lift_m: float  # how far before the target, back along the tool
+    lift_m: float  # how far before the target
     joints_deg: tuple[float, ...]
+    descent_deg: float  # of the last move below the level: the tilt along the tool, 90 straight down
+    height_y_m: float | None = None  # of the tool point at the target; None: the file's
+    target_xz_m: TablePoint | None = None  # where it leads, where that is not the square's centre
 
 
 class GridSquare(_File):
-    """A 20 mm square with its approach poses, best first. Each: tilt, heading (deg), lift (m), joints (deg)."""
+    """A 20 mm square with its approach poses, best first. Each: tilt, heading (deg), lift (m), joints (deg).
+
+    `ends` has a row for each pose, or none where all lead to the centre, along the tool, at the file's height. Each:
+    descent (deg), height (m), x and z of where it leads (m).
+    """
 
     x_mm: int
     z_mm: int
     poses: tuple[tuple[float, ...], ...]
+    ends: tuple[tuple[float, float, float, float], ...] = ()
+
+    @model_validator(mode="after")
+    def _an_end_for_each_pose(self) -> Self:
+        if self.ends and len(self.ends) != len(self.poses):
+            raise ValueError(f"{len(self.poses)} poses but {len(self.ends)} ends")
+        return self
+
+    @property
+    def centre_xz_m(self) -> TablePoint:
+        """The square's centre, metres."""
+        return self.x_mm / 1000.0, self.z_mm / 1000.0
 
     def pose(self, i: int) -> GridPose:
         """The i-th pose with its figures named."""
         tilt, heading, lift, *joints = self.poses[i]
-        return GridPose(tilt_deg=tilt, heading_deg=heading, lift_m=lift, joints_deg=tuple(joints))
+        common = {"tilt_deg": tilt, "heading_deg": heading, "lift_m": lift, "joints_deg": tuple(joints)}
+        if not self.ends:
+            return GridPose(**common, descent_deg=tilt)
+        descent, height, x, z = self.ends[i]
+        return GridPose(**common, descent_deg=descent, height_y_m=height, target_xz_m=(x, z))
 
 
 class GridApproach(_File):
@@ -91,9 +114,20 @@ class GridApproach(_File):
         """The squares by their centre in millimetres."""
         return {(s.x_mm, s.z_mm): s for s in self.squares}
 
+    @cached_property
+    def on_multiples(self) -> bool:
+        """Whether every square stands round multiples of 20 mm."""
+        return all(s.x_mm % SQUARE_MM == 0 and s.z_mm % SQUARE_MM == 0 for s in self.squares)
+
     def at(self, target_xz_m: TablePoint) -> GridSquare | None:
-        """The square of a point, or None where there is no approach."""
-        return self.by_square.get(square_mm(target_xz_m))
+        """The square that a point lies in, of several the one with the nearest centre; None where there is none.
+
+        Squares stand round multiples of 20 mm, or where a fill of the table put them.
+        """
+        own = self.by_square.get(square_mm(target_xz_m))
+        if own is not None and self.on_multiples:
+            return own
+        return min(self.near(target_xz_m, 1e-6), key=lambda s: _centre_mm(s, target_xz_m), default=None)
 
     def near(self, target_xz_m: TablePoint, within_mm: float) -> list[GridSquare]:
         """Squares with poses whose edge is at most that far from a point, the point's own first, then by distance."""

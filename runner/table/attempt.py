@@ -23,7 +23,7 @@ from runner.table.lookup import Lookup
 from runner.table.postures import back_along_tool
 from runner.table.query import Found, Query
 from runner.table.record import to_record
-from runner.table.refine import Refinement, refine
+from runner.table.refine import Refinement, refine, standing
 from runs.schema.geometry import Point, TablePoint
 from runs.schema.motion import LookupRecord, NearestPoint, Skipped
 
@@ -75,11 +75,7 @@ class Attempt:
 
     def run(self, skipped: tuple[Skipped, ...]) -> str | None:
         """Why the posture does not pass, or None when it does. `skipped` are those before it, for the log."""
-        c = self.candidate
-        x, y, z = back_along_tool(np.array(c.target_m), c.tilt_deg, c.heading_deg, c.lift_m).tolist()
-        begin = np.array(c.start.joints_deg) if c.begin_deg is None else c.begin_deg
-        first = self._refined(begin, (x, y, z))
-        approach = self._approach_record(first, skipped)
+        first, approach = self._approach(skipped)
         self.lookups = (approach,)
         if not first.ok:
             return f"the approach pose misses by {first.residual_mm:.1f} mm and {first.residual_deg:.1f}°"
@@ -90,6 +86,17 @@ class Attempt:
             self.lookups = (approach, self._reach_record(refused))
             return f"reach lookup: {refused.abort_reason}"
         return self._from_rows(approach, first, rows)
+
+    def _approach(self, skipped: tuple[Skipped, ...]) -> tuple[Refinement, LookupRecord]:
+        """The pose that the straight move begins at: refined for the target, or an arc's as it was taught."""
+        c = self.candidate
+        begin = np.array(c.start.joints_deg) if c.begin_deg is None else c.begin_deg
+        if c.taught is not None:
+            first = standing(begin, self.plans.arm, self.plans.base)
+            return first, c.taught.model_copy(update={"skipped": skipped})
+        x, y, z = back_along_tool(np.array(c.target_m), c.descent_deg, c.heading_deg, c.lift_m).tolist()
+        first = self._refined(begin, (x, y, z))
+        return first, self._approach_record(first, skipped)
 
     def _from_rows(self, approach: LookupRecord, first: Refinement, rows: list[Found]) -> str | None:
         """Refine the nearest row; the next ones only where it does not lead to the target."""

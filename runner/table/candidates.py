@@ -29,7 +29,7 @@ from runner.table.postures import (
     wrist_kept_low,
 )
 from runs.schema.geometry import Point, TablePoint
-from runs.schema.motion import Skipped
+from runs.schema.motion import LookupRecord, Skipped
 
 NEAR_SQUARE_MM = 20.0  # squares this near lend their poses as starts
 
@@ -51,10 +51,12 @@ class Candidate:
     square_mm: tuple[int, int]
     tilt_deg: float
     heading_deg: float
+    descent_deg: float  # of the last move below the level: the tilt where it runs along the tool
     lift_m: float
     target_m: Point
     askew_deg: float = 0.0  # the jaws' turn against the block's edges
     begin_deg: FloatArray | None = None  # (n_joints,): its approach pose as solved in bulk, where it can be had
+    taught: LookupRecord | None = None  # of an arc, whose pose is taken as it is
 
 
 def pick_levels(
@@ -84,6 +86,7 @@ def pick_levels(
                         square_mm=(x, z),
                         tilt_deg=tilt,
                         heading_deg=heading,
+                        descent_deg=tilt,
                         lift_m=pose.lift_m,
                         target_m=(target[0], grasp_height_m(tilt, arm, config), target[1]),
                         askew_deg=slant,
@@ -102,12 +105,14 @@ def place_levels(
     radial = radial_heading_deg(target, base)
     ranked = []
     for rank, (square, pose) in enumerate(_starts(grid, target)):
-        turn = wrapped_deg(pose.heading_deg - radial_heading_deg((square[0] / 1000.0, square[1] / 1000.0), base))
+        leads_to = pose.target_xz_m or (square[0] / 1000.0, square[1] / 1000.0)
+        turn = wrapped_deg(pose.heading_deg - radial_heading_deg(leads_to, base))
         ranked.append((abs(pose.tilt_deg - upright) + abs(turn), rank, turn, square, pose))
     level: list[Candidate] = []
-    seen: set[tuple[float, int]] = set()
+    seen: set[tuple[float, int, float, float]] = set()
     for _, _, turn, (x, z), pose in sorted(ranked, key=lambda row: row[:2]):
-        key = (pose.tilt_deg, round(turn))
+        height_y_m = config.table.release_y_m if pose.height_y_m is None else pose.height_y_m
+        key = (pose.tilt_deg, round(turn), pose.descent_deg, height_y_m)
         if key in seen:
             continue
         seen.add(key)
@@ -119,8 +124,9 @@ def place_levels(
                 square_mm=(x, z),
                 tilt_deg=pose.tilt_deg,
                 heading_deg=heading,
+                descent_deg=pose.descent_deg,
                 lift_m=pose.lift_m,
-                target_m=(target[0], config.table.release_y_m, target[1]),
+                target_m=(target[0], height_y_m, target[1]),
             )
         )
     yield level
@@ -138,7 +144,8 @@ def reachable(
         limits: where joints may be.
         joint_tol_deg: place: largest difference of a joint between the approach pose and the target's.
     """
-    if not level:
+    if not level or level[0].taught is not None:
+        yield from level  # an arc's pose stands, and whether it leads there is seen when it is tried
         return
     solver = DampedLeastSquares(arm, limits=limits, max_steps=40)
     there = _solved(solver, level, [0.0] * len(level), base, None)
@@ -178,7 +185,7 @@ def _solved(
     """The candidates' poses so far before their targets, from the start poses or from other solutions."""
     points = np.array(
         [
-            back_along_tool(np.array(c.target_m), c.tilt_deg, c.heading_deg, lift)
+            back_along_tool(np.array(c.target_m), c.descent_deg, c.heading_deg, lift)
             for c, lift in zip(level, lifts, strict=True)
         ]
     )

@@ -19,10 +19,11 @@ from runner.kinematics.frames import BaseInCell, ToolStance
 from runner.kinematics.gripper import gripper_of, max_opening_mm
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 from runner.kinematics.motion import StraightLine
-from runner.table.approach import Approach, GridApproach
+from runner.table.approach import Approach, ArcApproach, lookup_arc
+from runner.table.arc_candidates import arc_pick_levels, arc_place_levels
 from runner.table.attempt import Attempt, Phases
 from runner.table.candidates import NEAR_SQUARE_MM, Candidate, pick_levels, place_levels, reachable
-from runner.table.errors import BadQuery, NoPlan
+from runner.table.errors import NoPlan
 from runner.table.lookup import Lookup
 from runner.table.postures import planning_limits
 from runner.table.transfer import plan_transfer
@@ -85,14 +86,7 @@ class Planner:
         *,
         table_name: str = "reach.parquet",
     ) -> None:
-        """Store what plans are made from.
-
-        Raises:
-            BadQuery: an approach that is not a grid.
-        """
-        for approach in (approach_pick, approach_place):
-            if not isinstance(approach.content, GridApproach):
-                raise BadQuery(approach.name, "plans need a grid of approach poses, not an arc")
+        """Store what plans are made from. An approach may be a grid of poses or a taught arc."""
         self.arm, self.base, self.config, self.lookup = arm, base, config, lookup
         self.approach_pick, self.approach_place, self.table_name = approach_pick, approach_place, table_name
         self.limits = planning_limits(arm, config)
@@ -116,15 +110,14 @@ class Planner:
         Raises:
             NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
         """
-        grid = self._grid(self.approach_pick)
-        self._refuse_far("pick", target_xz_m, grid)
+        self._refuse_far("pick", target_xz_m, self.approach_pick)
         if not np.isfinite(block_yaw_deg):
             raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
         side_mm, open_mm = self.config.block.side_mm, max_opening_mm(gripper_of(self.arm))
         if side_mm > open_mm - 2.0 * BLOCK_MM:
             why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
             raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
-        levels = pick_levels(target_xz_m, block_yaw_deg, grid, self.arm, self.base, self.config)
+        levels = self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)
 
         def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
             return self._block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
@@ -156,9 +149,8 @@ class Planner:
         Raises:
             NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
         """
-        grid = self._grid(self.approach_place)
-        self._refuse_far("place", target_xz_m, grid)
-        levels = place_levels(target_xz_m, obstacles.held, grid, self.base, self.config)
+        self._refuse_far("place", target_xz_m, self.approach_place)
+        levels = self._place_levels(target_xz_m, obstacles, requested_xz_m)
         phases = Phases("place", "stage7_approach_place", "stage8_place", self.approach_place.name, None)
         passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
         return PlacePlan(
@@ -227,7 +219,7 @@ class Planner:
             skipped=skipped,
         )
 
-    def _refuse_far(self, phase: str, target: TablePoint, grid: GridApproach) -> None:
+    def _refuse_far(self, phase: str, target: TablePoint, approach: Approach) -> None:
         """Refuse what no posture can reach, in words that say by how much."""
         thing = "block" if phase == "pick" else "box"
         if not np.isfinite(target).all():
@@ -237,7 +229,9 @@ class Planner:
             x, z = (f"{a * 1000:.0f}…{b * 1000:.0f}" for a, b in (w.x_m, w.z_m))
             why = f"the {thing} is outside the table (x {x} mm, z {z} mm)"
             raise NoPlan(phase, target, why, next_step=f"put the {thing} on the table")
-        nearest = grid.nearest(target)
+        if isinstance(approach.content, ArcApproach):
+            return  # its own lookup says where it does not go
+        nearest = approach.content.nearest(target)
         if nearest is None or nearest[1] > NEAR_SQUARE_MM:
             gap = None if nearest is None else nearest[1]
             why = f"the {thing} is out of reach" + ("" if gap is None else f" by about {gap:.0f} mm")
@@ -245,9 +239,46 @@ class Planner:
             step = f"put the {thing} {side}, 150 to 300 mm from the arm's base axis"
             raise NoPlan(phase, target, why, next_step=step, gap_mm=gap)
 
-    def _grid(self, approach: Approach) -> GridApproach:
-        assert isinstance(approach.content, GridApproach)
-        return approach.content
+    def _pick_levels(
+        self, target: TablePoint, block_yaw_deg: float, requested: TablePoint | None
+    ) -> Iterator[list[Candidate]]:
+        content = self.approach_pick.content
+        if isinstance(content, ArcApproach):
+            record = self._from_arc("pick", self.approach_pick, "stage3_approach_pick", target, requested)
+            return arc_pick_levels(target, block_yaw_deg, record, self.arm, self.base, self.config)
+        return pick_levels(target, block_yaw_deg, content, self.arm, self.base, self.config)
+
+    def _place_levels(
+        self, target: TablePoint, obstacles: Obstacles, requested: TablePoint | None
+    ) -> Iterator[list[Candidate]]:
+        content = self.approach_place.content
+        if isinstance(content, ArcApproach):
+            record = self._from_arc("place", self.approach_place, "stage7_approach_place", target, requested)
+            return arc_place_levels(target, record, self.arm, self.base, self.config)
+        return place_levels(target, obstacles.held, content, self.base, self.config)
+
+    def _from_arc(
+        self, phase: str, approach: Approach, label: str, target: TablePoint, requested: TablePoint | None
+    ) -> LookupRecord:
+        """The arc's pose for a target.
+
+        Raises:
+            NoPlan: the arc does not pass there, or its pose is outside the limits.
+        """
+        record = lookup_arc(
+            approach,
+            target,
+            self.limits,
+            label=label,
+            j1_safe_max_deg=self.config.arm.j1_safe_max_deg,
+            x_residual_max_m=self.config.table.arc_x_residual_m,
+            requested_xz_m=requested,
+        )
+        if not record.guard_pass:
+            again = "" if phase == "place" else " --phase pick"
+            step = f"teach an arc that passes there, or make a grid of approach poses: trialcell table fill{again}"
+            raise NoPlan(phase, target, f"approach: {record.guard_reason}", next_step=step, lookups=(record,))
+        return record
 
     def _block_in_tool(self, grasp_deg: FloatArray, block_xz_m: TablePoint, yaw_deg: float) -> FloatArray:
         """The gripped block's centre and edges in the tool frame, shape (4, 4), right-handed; its second edge is up."""

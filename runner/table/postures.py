@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from runner.config import BadSetting, Config
 from runner.kinematics.fk import tool_pose
-from runner.kinematics.frames import BaseInCell, stance_rotation
+from runner.kinematics.frames import BaseInCell
 from runner.kinematics.ik.dls import DampedLeastSquares
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen, load_arm
@@ -106,8 +106,11 @@ def solve_postures(
 
 
 def rotations(tilt_deg: FloatArray, heading_deg: FloatArray, base: BaseInCell) -> FloatArray:
-    """`stance_rotation` for many, shape (N, 3, 3)."""
-    return np.array([stance_rotation(float(t), float(h), base) for t, h in zip(tilt_deg, heading_deg, strict=True)])
+    """`frames.stance_rotation` for many, shape (N, 3, 3)."""
+    t, h = np.radians(tilt_deg), np.radians(heading_deg)
+    along = base.turn_to_base(np.stack((np.cos(t) * np.cos(h), -np.sin(t), np.cos(t) * np.sin(h)), axis=-1))
+    jaws = base.turn_to_base(np.stack((np.sin(h), np.zeros_like(h), -np.cos(h)), axis=-1))
+    return np.stack((jaws, np.cross(along, jaws), along), axis=-1)
 
 
 def jaws_as_at(joints_deg: FloatArray, frames: FloatArray, arm: ArmModel) -> FloatArray:

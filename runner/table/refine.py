@@ -104,3 +104,11 @@ def refine(
         status=found.status,
         stance=stance_of(found.angles_deg, arm, base),
     )
+
+
+def standing(joints_deg: FloatArray, arm: ArmModel, base: BaseInCell) -> Refinement:
+    """A pose as it is, with nothing asked of it and nothing left over."""
+    x, y, z = (float(c) for c in tool_points_cell_m(joints_deg, arm, base))
+    at = (x, y, z)
+    stance = stance_of(joints_deg, arm, base)
+    return Refinement(frozen(np.array(joints_deg, dtype=float)), at, at, 0.0, 0.0, 0, IkStatus.CONVERGED, stance)

@@ -39,7 +39,7 @@ def photos(tmp_path_factory) -> Path:
     return folder
 
 
-LONG = {"arms.md", "judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets and whole scans
+LONG = {"arms.md", "fill.md", "judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets, whole scans
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES

@@ -15,8 +15,9 @@ from runner.config import Config
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, frozen, load_arm
 from runner.table.errors import BadQuery
-from runner.table.lookup import Found, Lookup, Query
+from runner.table.lookup import Lookup
 from runner.table.postures import hard_limits
+from runner.table.query import Found, Query
 from runner.table.record import to_record
 from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table
 

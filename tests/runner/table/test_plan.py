@@ -12,13 +12,14 @@ from runner.geometry import HeldBlock, Obstacles, clearances, first_broken, obst
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.frames import BaseInCell, stance_of, tool_points_cell_m
 from runner.kinematics.model import ArmModel
-from runner.table.approach import Approach, ArcApproach, TaughtPair
+from runner.table.approach import Approach
+from runner.table.approach_arc import FIELD_PLACE_DEG, sweep_arc
 from runner.table.candidates import grasp_height_m
 from runner.table.cell_tables import CellTables
-from runner.table.errors import BadQuery, NoPlan
-from runner.table.lookup import Lookup
+from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan, Planner
-from runner.table.postures import wrapped_deg
+from runner.table.postures import arm_of, wrapped_deg
+from runner.table.rows import CellOfTable
 from runs.schema.geometry import TablePoint
 
 
@@ -235,11 +236,23 @@ def test_a_row_too_far_off_refuses_with_the_lookups_words(tables: CellTables, co
         tables.planner(strict).plan_pick((0.2003, 0.1007), 0.0, Obstacles())
 
 
-def test_an_arc_makes_no_plans(planner: Planner) -> None:
-    pairs = tuple(TaughtPair(detect_xz_m=(0.1 * i, 0.2), j0_cmd=-10.0 * i) for i in range(3))
-    content = ArcApproach(phase="approach_pick", pose_id="a", base_angles_deg=(0.0,) * 6, pairs=pairs)
-    lookup: Lookup = planner.lookup
-    with pytest.raises(BadQuery, match="not an arc"):
-        Planner(
-            planner.arm, planner.base, planner.config, lookup, Approach(content, "arc.json", ""), planner.approach_place
-        )
+def test_a_taught_arc_leads_where_it_passes_and_says_where_it_does_not(tables: CellTables, config: Config) -> None:
+    arm, base = arm_of(config)
+    cell = CellOfTable.of(config)
+    pick = sweep_arc((0.0, 40.0, -30.0, 0.0, 50.0, -30.0), arm, base, cell, "approach_pick")
+    place = sweep_arc(FIELD_PLACE_DEG, arm, base, cell, "approach_place")
+    lookup = tables.planner(config).lookup
+    planner = Planner(arm, base, config, lookup, Approach(pick, "pick.json", ""), Approach(place, "place.json", ""))
+    block = planner.plan_pick((0.17, 0.18), 20.0, obstacles_of(config, block_xz_m=(0.17, 0.18), block_yaw_deg=20.0))
+    assert block.residual_mm < 1.0
+    held = HeldBlock(block.T_tcp_block, config.block.side_mm)
+    box = planner.plan_place((-0.21, 0.18), obstacles_of(config, box_xz_m=(-0.21, 0.18)).holding(held))
+    approach, reach = box.lookups
+    assert approach.method == "interp"
+    assert np.allclose(approach.target_angles, box.approach_deg)
+    assert reach.max_dj_deg is not None
+    assert reach.max_dj_deg <= config.table.joint_tol_deg
+    at = tool_points_cell_m(box.target_deg, arm, base)
+    assert np.allclose(at, (-0.21, config.table.release_y_m, 0.18), atol=1e-4)
+    with pytest.raises(NoPlan, match="outside the taught pairs"):
+        planner.plan_place((-0.34, 0.05), obstacles_of(config).holding(held))

@@ -9,8 +9,9 @@ from runner.config import Config
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
 from runner.table.cell_tables import CellTables
-from runner.table.lookup import Lookup, Query
+from runner.table.lookup import Lookup
 from runner.table.postures import hard_limits
+from runner.table.query import Query
 from runner.table.refine import refine
 
 
