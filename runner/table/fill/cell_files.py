@@ -13,7 +13,7 @@ from runner.table.approach_arc import sweep_arc
 from runner.table.cell_tables import GRID_FILES, CellTables, open_tables
 from runner.table.fill.proof_file import proof_path, write_proofs
 from runner.table.fill.sequence import Filled, FillSettings, fill
-from runner.table.format import TABLE_FILE, write_table
+from runner.table.format import TABLE_FILE, changing, put_table, read_table
 from runner.table.postures import arm_of
 from runner.table.region import FillPhase, Ground
 from runner.table.rows import CellOfTable
@@ -56,24 +56,22 @@ def fill_cell(
 
     Raises:
         BadTableFile, WrongTable: a file can't be used; nothing is changed.
+        TableBusy: another process has held the table for too long.
         StorageUnwritable: a file can't be written.
     """
     arm, base = arm_of(config)
     tables = open_tables(cell_folder, config, lambda share, what: progress(0.2 * share, what))
     approach = approach_of(tables, ground.phase) if arc_deg is None else swept_approach(config, ground.phase, arc_deg)
-    filled = fill(
-        tables.reach,
-        approach,
-        arm,
-        base,
-        config,
-        ground,
-        settings,
-        lambda share, what: progress(0.2 + 0.7 * share, what),
-    )
-    progress(0.9, "writing")
-    if filled.table is not tables.reach:
-        write_table(cell_folder / TABLE_FILE, filled.table)
+    path = cell_folder / TABLE_FILE
+    with changing(path):
+        table = read_table(path, wanted=CellOfTable.of(config))
+        filled = fill(
+            table, approach, arm, base, config, ground, settings,
+            lambda share, what: progress(0.2 + 0.7 * share, what),
+        )  # fmt: skip
+        progress(0.9, "writing")
+        if filled.table is not table:
+            put_table(path, filled.table)
     write_approach(cell_folder / APPROACH_FOLDER / GRID_FILES[filled.approach.phase], filled.approach)
     write_proofs(proof_path(cell_folder, ground.phase), filled.proofs)
     return filled

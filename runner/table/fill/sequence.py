@@ -19,10 +19,10 @@ from runner.kinematics.model import ArmModel
 from runner.table.approach import SQUARE_MM, Approach, GridApproach, GridSquare
 from runner.table.clusters import DIAMETER_DEG, Cluster, find_clusters
 from runner.table.fill.direct import Served, serve, serve_from
-from runner.table.fill.join import joined
 from runner.table.fill.proof import prove, without_approach
 from runner.table.fill.proof_file import ProofFile, ProvedFor
 from runner.table.holes import Asked, HoleMap, Status, find_holes, overridden
+from runner.table.merge import merge
 from runner.table.postures import hard_limits
 from runner.table.region import Ground
 from runner.table.rows import CellOfTable, ReachTable, RowBatch, make_table, now_utc
@@ -133,7 +133,7 @@ def fill(
     left = [s for s in ground.region.squares if s not in reached]
     grid = run.grid(approach, served.squares)
     source = f"direct solution, {ground.phase}: {len(served.squares)} squares"
-    table = joined(table, run.table_of(served, source))
+    table = merge(table, [run.table_of(served, source)]).table
     holes = run.holes(table, Approach(grid, approach.name, ""))
     run.stage("direct solution", holes, table, f"{len(served.joints_deg):,} poses solved")
     progress(0.7, f"proving why {len(left)} squares can't be filled")
@@ -141,7 +141,8 @@ def fill(
     late = serve_from(proved.clear_deg, arm, base, config, ground)
     if late.squares:
         grid = grid.model_copy(update={"squares": (*grid.squares, *late.squares)})
-        table = joined(table, run.table_of(late, f"direct solution from the proofs' grid, {ground.phase}"))
+        late_rows = run.table_of(late, f"direct solution from the proofs' grid, {ground.phase}")
+        table = merge(table, [late_rows]).table
         holes = run.holes(table, Approach(grid, approach.name, ""))
     proofs = ProofFile(
         phase=ground.phase,
@@ -210,7 +211,7 @@ class _Run:
         source = f"fill {self.ground.phase}: 7^{len(own.joints)} offsets of {names} round {len(taken)} clusters"
         batch = RowBatch(rows=len(rows.joints_deg), source=source, made_at=now_utc())
         addition = make_table(rows.points_m, rows.joints_deg, table.cell, [batch])
-        table = joined(table, addition)
+        table = merge(table, [addition]).table
         self.progress(0.2, "looking for holes again")
         holes = self.holes(table, approach)
         note = f"{len(seeds.found)} seeds, {len(taken)} of {len(clusters)} clusters"
