@@ -38,6 +38,8 @@ from runner.trial.stop import StopSwitch
 from runner.twin.errors import StartNotPossible
 from runs.store import RunStore
 
+RIM_M = 0.350
+
 
 def field_way(folder: Path, config: Config) -> Filled:
     """From one arc, without writing."""
@@ -81,14 +83,15 @@ def trial_in(cell: Cell, seed: int, box_xz_m: tuple[float, float]) -> dict[str, 
 
 
 def trials(folder: Path, filled: Filled, count: int, first: int) -> list[dict[str, Any]]:
-    """The box in one reachable square after the other."""
+    """The box in one reachable square after the other, the rim and the base's neighbourhood included."""
     cell = open_cell(folder, ["twin.profile=perfect"])
-    r0, r1 = cell.config.twin.box_r_m
     rng, out = np.random.default_rng(first), []
-    squares = [s.square for s in filled.after.of(Status.DENSE) if r0 <= np.hypot(*s.square) / 1000.0 <= r1]
+    centred = [s for s in filled.after.of(Status.DENSE) if max(s.x_residual_mm or 0.0, s.z_residual_mm or 0.0) < 0.1]
     while len(out) < count:
-        x, z = squares[(first + len(out)) * 37 % len(squares)]
+        x, z = centred[(first + len(out)) * 37 % len(centred)].square
         box = (x / 1000.0 + float(rng.uniform(-0.01, 0.01)), z / 1000.0 + float(rng.uniform(-0.01, 0.01)))
+        if np.hypot(*box) > np.hypot(x, z) / 1000.0 > RIM_M:
+            box = (x / 1000.0, z / 1000.0)  # at the rim not even a millimetre farther out
         out.append(trial_in(cell, 1000 + first + len(out), box))
         print(out[-1], file=sys.stderr)
     return out
