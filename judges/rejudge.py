@@ -14,6 +14,7 @@ from pathlib import Path
 
 from judges.backend import Question
 from judges.claude import ModelJudge, Prepared, prepare_question
+from judges.kept import keep_beside
 from judges.panel import asked
 from judges.pictures import SentPicture
 from judges.protocol import Evidence, Judge, Keep
@@ -23,7 +24,7 @@ from judges.steps import PicturesGone, Step, answers_on, evidence_of_step
 from runs.appended import REJUDGED_FILE, append
 from runs.errors import RunInProgress
 from runs.events import utc_text
-from runs.files import sha256_hex, write_atomic
+from runs.files import sha256_hex
 from runs.schema.verdict import Rejudged, SentImage, Verdict
 from runs.store import picture_path
 from vision.calibration.view import View
@@ -183,15 +184,3 @@ def _kept_already(step: Step) -> Keep:
         if image.image is not None
     }
     return lambda label, jpeg, wide, high: where[sha256_hex(jpeg)] or ""
-
-
-def keep_beside(folder: Path) -> Keep:
-    """Keeps what is sent later beside the run's pictures, under its hash: the same bytes are kept once."""
-
-    def keep(label: str, jpeg: bytes, width_px: int, height_px: int) -> str:
-        path = folder / f"{folder.name}_{label}_{sha256_hex(jpeg)[:12]}.jpg"
-        if not path.exists():
-            write_atomic(path, jpeg)
-        return f"{folder.parent.name}/{folder.name}/{path.name}"
-
-    return keep
