@@ -82,7 +82,7 @@ class Step:
     """What the server does with one request. `body` may be made from the request.
 
     `drip_s` is waited between two bytes, `silent_s` before anything is said; `cut_at` closes the connection after so
-    many bytes of the body, `reset` at once and hard.
+    many bytes of the body, `reset` at once and hard; `endless` says the body again and again.
     """
 
     status: int = 200
@@ -92,6 +92,7 @@ class Step:
     silent_s: float = 0.0
     cut_at: int | None = None
     reset: bool = False
+    endless: bool = False
 
 
 class ClaudeServer:
@@ -225,9 +226,11 @@ class ClaudeServer:
         handler.send_response(step.status)
         for name, value in {"content-type": "application/json", **step.headers}.items():
             handler.send_header(name, value)
-        if step.status != 204:
+        if step.status != 204 and not step.endless:
             handler.send_header("content-length", str(len(body)))
         handler.end_headers()
+        while step.endless and not self._over.is_set():
+            handler.wfile.write(body)
         sent = body if step.cut_at is None else body[: step.cut_at]
         if step.drip_s:
             for at in range(len(sent)):
