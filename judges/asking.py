@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from judges.backend import UNREADABLE, Answer, Backend, Question, as_text
+from judges.backend import UNREADABLE, Answer, Backend, Question, as_text, clean
 from judges.budget import Budget
 from judges.prices import Prices
-from judges.reply import Reading, Unreadable, one_line
+from judges.reply import Reading, Unreadable
 from runs.events import utc_text
 from runs.schema.verdict import JudgeAttempt
 
@@ -202,7 +202,7 @@ class _Talk:
                 gate, detail = read.code, read.why
             else:
                 gate, detail = answer.code or "malformed", answer.detail
-            self._asked.code, self._asked.why = gate, one_line(detail)
+            self._asked.code, self._asked.why = gate, clean(detail)
             self._asked.attempts.append(self._record(opened, answer, gate, detail, cost))
             return True
 
@@ -265,7 +265,7 @@ def attempt_of(
     return JudgeAttempt(
         attempt=attempt,
         gate=gate,
-        detail=one_line(detail),
+        detail=clean(detail),
         model_requested=model_requested,
         model_returned=answer.model,
         max_tokens=max_tokens,

@@ -466,6 +466,18 @@ def test_21_a_good_reply_with_something_nested_in_it(claude_server, ask, kind, d
 
 
 @BOTH
+def test_21_a_reply_that_names_without_an_end(claude_server, ask, kind):
+    def long(good):
+        return json.dumps({**good, "criteria": [{"id": "x\x1b" * 9, "met": "yes", "image_index": 1}] * 5_000})
+
+    claude_server.always = claude_server.step(body=spoilt(claude_server, long))
+    got = ask(kind)
+    assert got.error == "schema"
+    assert len(got.reason) < 1000
+    assert got.reason.isprintable()
+
+
+@BOTH
 def test_21_nesting_inside_the_text(claude_server, ask, kind):
     claude_server.always = claude_server.step(body=spoilt(claude_server, lambda good: DEEP))
     got = ask(kind)
