@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,11 @@ def make_server() -> Iterator[Callable[[], ClaudeServer]]:
 
 @pytest.fixture
 def claude_server(make_server, monkeypatch) -> ClaudeServer:
-    """A server that plays Claude (or a chat-completions server) on loopback, with the environment pointing at it."""
+    """A server that plays Claude (or a chat-completions server) on loopback, with the environment pointing at it.
+
+    Loading the SDK takes seconds and counts in a judgement's deadline, so it is loaded before.
+    """
+    import_module("judges.client")
     for name in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE", "ANTHROPIC_LOG"):
         monkeypatch.delenv(name, raising=False)
     server = make_server()

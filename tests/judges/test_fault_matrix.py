@@ -27,12 +27,6 @@ DEADLINE_S = 2.5
 SLACK_S = GRACE_S + 2.0  # for a busy machine; the deadline itself is the judge's own
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _loaded():
-    """The SDK takes seconds to load, and counts in the deadline: here it is loaded before."""
-    import_module("judges.client")
-
-
 @pytest.fixture(scope="module")
 def pictures():
     rng = np.random.default_rng(3)
