@@ -2,7 +2,7 @@
 
 One deadline counts for everything: connecting, waiting, retrying. `retry-after` is honoured only inside it. At most
 three tries, for what may pass by itself; a cut-off or garbled text gets one more with room for more. Each try has its
-record, also one that the deadline tore off.
+record, also one that the deadline tore off, and one whose answer nobody could read.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from judges.backend import Answer, Backend, Question, clean
+from judges.backend import UNREADABLE, Answer, Backend, Question, as_text, clean
 from judges.budget import Budget
 from judges.prices import Prices
-from judges.reply import Reading, Unreadable, one_line
+from judges.reply import Reading, Unreadable
 from runs.events import utc_text
 from runs.schema.verdict import JudgeAttempt
 
@@ -63,22 +63,23 @@ def ask_model(
     budget: Budget,
     prices: Prices,
     read: Read,
+    begun_s: float | None = None,
     given_up: Callable[[], bool] | None = None,
 ) -> Asked:
-    """Ask, and come back within the deadline, whatever the server does.
+    """Ask, and come back within the deadline, whatever the server does. It counts from `begun_s`, now by default.
 
     It runs on a thread of its own, so that Ctrl-C and a caller's own event loop are left in peace.
     """
-    talk = _Talk(backend, question, policy, budget, prices, read)
+    over_s = (monotonic() if begun_s is None else begun_s) + policy.deadline_s
+    talk = _Talk(backend, question, policy, budget, prices, read, over_s)
     thread = threading.Thread(target=talk.run, name="judge", daemon=True)
     thread.start()
-    end_s = monotonic() + policy.deadline_s + GRACE_S
     while not talk.over.wait(POLL_S):
         if given_up is not None and given_up():
             talk.cancel("stopped", "a person asked to stop while the judge was waited for")
             talk.over.wait(GRACE_S)
             break
-        if monotonic() > end_s:
+        if monotonic() > over_s + GRACE_S:
             talk.cancel("timeout", f"nothing came within {policy.deadline_s:g} s")
             break
     return talk.result()
@@ -88,8 +89,16 @@ class _Talk:
     """One judgement's requests. Everything that is known is in `asked` at any moment."""
 
     def __init__(
-        self, backend: Backend, question: Question, policy: Policy, budget: Budget, prices: Prices, read: Read
+        self,
+        backend: Backend,
+        question: Question,
+        policy: Policy,
+        budget: Budget,
+        prices: Prices,
+        read: Read,
+        over_s: float,
     ) -> None:
+        self._over_s = over_s
         self._backend, self._question, self._policy = backend, question, policy
         self._budget, self._prices, self._read = budget, prices, read
         self._asked = Asked()
@@ -131,14 +140,13 @@ class _Talk:
     async def _within_deadline(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         try:
-            async with asyncio.timeout(self._policy.deadline_s):
+            async with asyncio.timeout(max(0.0, self._over_s - monotonic())):
                 await self._ask()
         except TimeoutError:
             with self._turn:
                 self._tear_off("timeout", f"nothing came within {self._policy.deadline_s:g} s")
 
     async def _ask(self) -> None:
-        end_s = monotonic() + self._policy.deadline_s
         max_tokens = self._policy.max_tokens
         garbled = False
         for attempt in range(1, self._policy.tries + 1):
@@ -150,8 +158,7 @@ class _Talk:
                 self._end("budget", over)
                 return
             self._open = _Open(attempt, max_tokens, most_usd, utc_text(), monotonic())
-            answer = await self._backend.send(self._question, max_tokens=max_tokens)
-            read = self._read(answer.text) if answer.code is None and answer.text is not None else None
+            answer, read = await self._answer(max_tokens)
             if not self._written(answer, read) or isinstance(read, Reading):
                 return
             wait_s = answer.retry_after_s
@@ -163,9 +170,20 @@ class _Talk:
                 return
             elif wait_s is None:
                 wait_s = BACK_OFF_S * 2 ** (attempt - 1)
-            if attempt == self._policy.tries or monotonic() + wait_s >= end_s:
+            if attempt == self._policy.tries or monotonic() + wait_s >= self._over_s:
                 return
             await asyncio.sleep(wait_s)
+
+    async def _answer(self, max_tokens: int) -> tuple[Answer, Reading | Unreadable | None]:
+        """One answer and what it says. Whatever is wrong with what came is a garbled answer, never a crash."""
+        answer = None
+        try:
+            answer = await self._backend.send(self._question, max_tokens=max_tokens)
+            read = self._read(answer.text) if answer.code is None and answer.text is not None else None
+        except UNREADABLE as error:
+            why = f"the answer can't be read: {type(error).__name__}: {error}"
+            return Answer("malformed", why) if answer is None else replace(answer, code="malformed", detail=why), None
+        return answer, read
 
     def _written(self, answer: Answer, read: Reading | Unreadable | None) -> bool:
         """Write a try down that came to its end; False where the caller has already given up on it."""
@@ -184,7 +202,7 @@ class _Talk:
                 gate, detail = read.code, read.why
             else:
                 gate, detail = answer.code or "malformed", answer.detail
-            self._asked.code, self._asked.why = gate, one_line(clean(detail))
+            self._asked.code, self._asked.why = gate, clean(detail)
             self._asked.attempts.append(self._record(opened, answer, gate, detail, cost))
             return True
 
@@ -202,26 +220,16 @@ class _Talk:
             self._asked.code, self._asked.why = code, why
 
     def _record(self, opened: _Open, answer: Answer, gate: str, detail: str, cost: float | None) -> JudgeAttempt:
-        raw = answer.text
-        return JudgeAttempt(
+        return attempt_of(
+            answer,
             attempt=opened.attempt,
             gate=gate,
-            detail=one_line(clean(detail)),
+            detail=detail,
             model_requested=self._backend.model,
-            model_returned=clean(answer.model),
             max_tokens=opened.max_tokens,
             started_at=opened.started_at,
             seconds=monotonic() - opened.begun_s,
-            http_status=answer.http_status,
-            error_type=clean(answer.error_type),
-            retry_after_s=answer.retry_after_s,
-            request_id=clean(answer.request_id),
-            message_id=clean(answer.message_id),
-            stop_reason=clean(answer.stop_reason),
-            stop_details=clean(answer.stop_details),
-            usage=clean(answer.usage),
             cost_usd=cost,
-            raw=None if raw is None else clean(raw[:RAW_CHARS]),
         )
 
     def _most_usd(self, max_tokens: int) -> float | None:
@@ -231,9 +239,49 @@ class _Talk:
         return self._prices.most_usd(self._backend.model, round(text) + pictures + SCHEMA_TOKENS, max_tokens)
 
     def _cost(self, answer: Answer) -> float | None:
-        if answer.usage is not None:
-            return self._prices.cost_usd(answer.model or self._backend.model, answer.usage)
-        return 0.0 if answer.billed is False else None
+        return cost_of(answer, self._backend.model, self._prices)
+
+
+def cost_of(answer: Answer, model: str, prices: Prices, *, batch: bool = False) -> float | None:
+    """What an answer cost, USD; None where nobody knows."""
+    if answer.usage is not None:
+        return prices.cost_usd(answer.model or model, answer.usage, batch=batch)
+    return 0.0 if answer.billed is False else None
+
+
+def attempt_of(
+    answer: Answer,
+    *,
+    attempt: int,
+    gate: str,
+    detail: str,
+    model_requested: str,
+    max_tokens: int,
+    started_at: str,
+    seconds: float,
+    cost_usd: float | None,
+) -> JudgeAttempt:
+    """The record of one request: what was asked for, and all that the answer says."""
+    return JudgeAttempt(
+        attempt=attempt,
+        gate=gate,
+        detail=clean(detail),
+        model_requested=model_requested,
+        model_returned=answer.model,
+        max_tokens=max_tokens,
+        started_at=started_at,
+        seconds=seconds,
+        http_status=answer.http_status,
+        error_type=answer.error_type,
+        retry_after_s=answer.retry_after_s,
+        request_id=answer.request_id,
+        message_id=answer.message_id,
+        stop_reason=answer.stop_reason,
+        stop_details=answer.stop_details,
+        usage=answer.usage,
+        cost_usd=cost_usd,
+        raw=None if answer.text is None else as_text(answer.text, RAW_CHARS),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from judges.errors import JudgeError
 from judges.pictures import SentPicture
+from judges.reply import one_line
 from judges.rubric import Language, Prompt
 
 AnswerCode = Literal[
@@ -49,6 +50,13 @@ STATUS_CODES: dict[int, AnswerCode] = {
 AGAIN_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 SPEND_LIMITS = frozenset({"enforced_spend_limit_reached", "contract_spend_limit_reached"})
 LOOPBACK = frozenset({"::1", "localhost"})
+MAX_TOLD_CHARS = 500  # kept of each thing that a server says beside the text
+MAX_TOLD_PARTS = 100
+MAX_TOLD_DEPTH = 60
+SHOWN_OF_KEY = 6  # a key's first signs are the same in all
+
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What reading foreign data raises where it is not as it should be."""
 
 
 class BadAddress(JudgeError):
@@ -94,7 +102,8 @@ class Question:
 class Answer:
     """What came back. `code` None: a text that the model finished by itself; nothing else may become a verdict.
 
-    `again` says whether asking once more can help, `billed` whether it may have cost something.
+    `again` says whether asking once more can help, `billed` whether it may have cost something. All but `text` is fit
+    to be written down and shown: `clean` has been over it.
     """
 
     code: AnswerCode | None
@@ -111,6 +120,12 @@ class Answer:
     stop_reason: str | None = None
     stop_details: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Clean what a server gave, wherever an answer is made."""
+        for each in fields(self):
+            if each.name != "text":
+                object.__setattr__(self, each.name, clean(getattr(self, each.name)))
 
     def without(self, key: str) -> Answer:
         """The same with the key blotted out: a server may send it back in a message, and it goes no further."""
@@ -222,7 +237,7 @@ def retry_after_s(headers: Any) -> float | None:
 
 def _blotted(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return value.replace(key, "[key]")
+        return _without_its_start(value.replace(key, "[key]"), key)
     if isinstance(value, dict):
         return {_blotted(k, key): _blotted(v, key) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -230,14 +245,30 @@ def _blotted(value: Any, key: str) -> Any:
     return value
 
 
-def clean(value: Any) -> Any:
-    """What a server sent, made safe to write down: no lone surrogates, nothing but plain JSON values."""
+def _without_its_start(text: str, key: str) -> str:
+    """A text that was cut in the middle of the key ends before it."""
+    for size in range(len(key) - 1, SHOWN_OF_KEY, -1):
+        if text.endswith(key[:size]):
+            return f"{text[:-size]}[key]"
+    return text
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """What a server sent, fit to be written down and shown: plain JSON of bounded size, texts in one printable line."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return one_line(value[:MAX_TOLD_CHARS])
+    if isinstance(value, dict | list | tuple) and depth >= MAX_TOLD_DEPTH:
+        return None
     if isinstance(value, dict):
-        return {clean(str(key)): clean(item) for key, item in value.items()}
+        parts = list(value.items())[:MAX_TOLD_PARTS]
+        return {clean(str(key)): clean(item, depth + 1) for key, item in parts}
     if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
+        return [clean(item, depth + 1) for item in value[:MAX_TOLD_PARTS]]
     if isinstance(value, float) and not isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float) else clean(str(value))
+
+
+def as_text(text: str, most_chars: int) -> str:
+    """What a model wrote, as it is, cut, and fit for a file: no lone surrogates."""
+    return text[:most_chars].encode("utf-8", "replace").decode("utf-8")

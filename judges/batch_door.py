@@ -2,13 +2,15 @@
 
 It talks to the server whose address it was given and to no other: a result address or a redirect that leads elsewhere
 is refused before anything is sent there, because the key would go with it. It sends each thing once, so that no batch
-is paid for twice. It reads a result's form and nothing of its meaning.
+is paid for twice, and says whether a server has refused one or nobody knows. It reads a result's form and nothing of
+its meaning, and takes no more from a server than the requests can have come to.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -16,16 +18,22 @@ from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
-from anthropic.types import Message
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from anthropic.types.messages.batch_create_params import Request
 
-from judges.backend import Answer, checked_url, is_loopback
-from judges.client import of_message
-from judges.errors import BatchFailed, ForeignResults
-from judges.reply import Unreadable, strict_json
+from judges.backend import UNREADABLE, Answer, checked_url, clean, is_loopback
+from judges.client import keep_environment_out, of_message
+from judges.errors import BatchFailed, BatchRefused, ForeignResults
+from judges.reply import Unreadable, one_line, strict_json
+from judges.wire import MAX_BODY_BYTES, Unbounded, bounded, cause_of
 
 TIMEOUT_S = 300.0
+MOST_RESULT_BYTES = 200_000  # of one request, on the mean: 20,000 tokens of Japanese, escaped
+MAX_WHY_CHARS = 500
+OVERLOADED = 529
+UNKNOWN_STATUS = frozenset({408, 409})  # the server may have the batch all the same
+
+_BATCH_ID = re.compile(r"[\w.:-]{1,200}", re.ASCII)
 
 Outcome = Literal["succeeded", "errored", "canceled", "expired"]
 
@@ -57,12 +65,13 @@ class BatchDoor:
         """Hand requests in under their custom ids; the batch's id.
 
         Raises:
-            BatchFailed: the server took none of them, as far as anybody knows.
+            BatchRefused: the server has said that it takes none of them, or can't be reached at all.
+            BatchFailed: nobody knows whether it has them.
         """
         wanted: list[Request] = [{"custom_id": own_id, "params": params} for own_id, params in requests]
-        with self._client() as client, _told("hand the batch in"):
+        with self._client() as client, _told("hand the batch in", refusing=BatchRefused):
             batch_id: object = client.messages.batches.create(requests=wanted).id
-        if not isinstance(batch_id, str) or not batch_id:
+        if not isinstance(batch_id, str) or not _BATCH_ID.fullmatch(batch_id):
             raise BatchFailed("hand the batch in", "the server's answer names no batch")
         return batch_id
 
@@ -74,28 +83,30 @@ class BatchDoor:
         """
         with self._client() as client, _told("ask about the batch"):
             status: object = client.messages.batches.retrieve(batch_id).processing_status
-        return BatchState(status == "ended", str(status))
+        return BatchState(status == "ended", str(clean(status)))
 
-    def results(self, batch_id: str) -> Iterator[BatchResult]:
-        """The results of a batch that has ended, in whatever order they come.
+    def results(self, batch_id: str, n_requests: int) -> Iterator[BatchResult]:
+        """The results of a batch of so many requests that has ended, in whatever order they come.
 
         Raises:
             ForeignResults: they are said to lie at another server; nothing was asked of it.
             BatchFailed
         """
-        with self._client() as client, _told("fetch the results"):
+        most_bytes = MAX_BODY_BYTES + n_requests * MOST_RESULT_BYTES
+        with self._client(most_bytes) as client, _told("fetch the results"):
             url: object = client.messages.batches.retrieve(batch_id).results_url
             self._check_origin(str(url))
             with client.messages.batches.with_streaming_response.results(batch_id) as response:
-                for line in response.iter_lines():
+                for line in _lines(response.iter_bytes()):
                     result = _result(line)
                     if result is not None:
                         yield replace(result, answer=result.answer.without(self._key))
 
     @contextmanager
-    def _client(self) -> Iterator[anthropic.Anthropic]:
+    def _client(self, most_bytes: int = MAX_BODY_BYTES) -> Iterator[anthropic.Anthropic]:
         """A client that sends no request to another origin, whatever the SDK is told by the server."""
-        hooks: dict[str, list[Callable[..., Any]]] = {"request": [lambda request: self._check_origin(str(request.url))]}
+        hooks = bounded(most_bytes)
+        hooks["request"].append(lambda request: self._check_origin(str(request.url)))
         local = is_loopback(self._url)
         http = anthropic.DefaultHttpxClient(trust_env=not local, follow_redirects=False, event_hooks=hooks)
         with anthropic.Anthropic(
@@ -106,6 +117,7 @@ class BatchDoor:
             http_client=http,
             open_telemetry=False,
         ) as client:
+            keep_environment_out(client)
             yield client
 
     def _check_origin(self, url: str) -> None:
@@ -113,9 +125,22 @@ class BatchDoor:
             raise ForeignResults(_origin(url), _origin(self._url))
 
 
-def _result(line: str) -> BatchResult | None:
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines as JSONL has them: a line feed ends one, and no other sign that a text may hold."""
+    held = bytearray()
+    for chunk in chunks:
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            yield bytes(held + part)
+            held.clear()
+        held += rest
+    if held:
+        yield bytes(held)
+
+
+def _result(line: bytes) -> BatchResult | None:
     """One line; a line that can't be read is the result of no request, whose id is then missing."""
-    raw = strict_json(line)
+    raw = strict_json(line.decode("utf-8", "replace"))
     if isinstance(raw, Unreadable):
         return None
     custom_id, result = raw.get("custom_id"), raw.get("result")
@@ -124,8 +149,9 @@ def _result(line: str) -> BatchResult | None:
     outcome = result.get("type")
     if outcome == "succeeded":
         message = result.get("message")
-        built: object = Message.construct(**message) if isinstance(message, dict) else message
-        return BatchResult(custom_id, "succeeded", of_message(built, 200, None))
+        if not isinstance(message, dict):
+            return BatchResult(custom_id, "succeeded", Answer("malformed", "the result holds no message"))
+        return BatchResult(custom_id, "succeeded", of_message(message, 200, None))
     if outcome in ("canceled", "expired"):
         return BatchResult(custom_id, outcome, Answer("timeout", f"the batch was {outcome} before it came to this"))
     if outcome == "errored":
@@ -147,29 +173,31 @@ def _error_in(result: dict[str, Any]) -> tuple[str | None, str]:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _told(what: str, *, refusing: type[BatchFailed] = BatchFailed) -> Iterator[None]:
     """Whatever the SDK raises on the way becomes one error of ours; ours go through, also from inside its own."""
     try:
         yield
-    except (anthropic.AnthropicError, httpx2.HTTPError, OSError, json.JSONDecodeError) as error:
-        foreign = _cause_of(error, ForeignResults)
-        if foreign is not None:
-            raise foreign from None
-        raise BatchFailed(what, f"{type(error).__name__}: {error}") from error
-    except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise BatchFailed(what, f"the SDK can't read the answer: {type(error).__name__}: {error}") from error
+    except (anthropic.AnthropicError, httpx2.HTTPError, OSError, json.JSONDecodeError, Unbounded) as error:
+        known = cause_of(error, ForeignResults)
+        if known is not None:
+            raise known from None
+        unbounded = cause_of(error, Unbounded)
+        why = one_line(str(unbounded) if unbounded is not None else f"{type(error).__name__}: {error}")[:MAX_WHY_CHARS]
+        raise (refusing if _refused(error) else BatchFailed)(what, why) from error
+    except UNREADABLE as error:
+        why = one_line(f"the SDK can't read the answer: {type(error).__name__}: {error}")[:MAX_WHY_CHARS]
+        raise BatchFailed(what, why) from error
 
 
-def _cause_of(error: BaseException, kind: type[ForeignResults]) -> ForeignResults | None:
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, kind):
-            return seen
-        seen = seen.__cause__ or seen.__context__
-    return None
+def _refused(error: BaseException) -> bool:
+    """Whether what was asked for has surely not been done: the server says so, or no connection came about."""
+    if isinstance(error, anthropic.APIStatusError):
+        status = error.status_code
+        return status == OVERLOADED or (300 <= status < 500 and status not in UNKNOWN_STATUS)
+    return cause_of(error, httpx2.ConnectError) is not None
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
+    parts = urlsplit(one_line(url))
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
     return f"{parts.scheme}://{parts.hostname}:{port}"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from judges.asking import PASSED, Asked
+from judges.asking import PASSED, Asked, attempt_of, cost_of
 from judges.backend import Answer, clean
 from judges.claude import answered
 from judges.errors import BatchFileUnreadable
@@ -25,11 +25,10 @@ from judges.protocol import Evidence
 from judges.rejudge import Asking, Outcome, add_later, answered_ids
 from judges.reply import Reading, read_reply
 from judges.steps import Step
-from runs.errors import StorageUnwritable
 from runs.events import utc_text
-from runs.files import write_atomic
+from runs.files import storage, write_atomic
 from runs.schema.base import Record
-from runs.schema.verdict import JudgeAttempt, JudgeAudit, JudgedStage, Verdict
+from runs.schema.verdict import JudgeAudit, JudgedStage, Verdict
 from vision.detect.protocol import DetectSettings
 
 if TYPE_CHECKING:
@@ -37,6 +36,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 240_000_000  # the service takes 256 MB; the rest is for the frame round the requests
 MOST_REQUESTS = 100_000
+MOST_STRANGERS = 100  # ids that nobody asked for, told at most
+
+FORGOTTEN = "forgotten_"
 
 BatchStatus = Literal["handing_in", "handed_in", "collected"]
 
@@ -125,17 +127,40 @@ def write_note(path: Path, note: BatchNote) -> None:
     Raises:
         StorageUnwritable
     """
-    try:
+    with storage(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageUnwritable(path.parent, (error.strerror or str(error)).lower()) from error
     write_atomic(path, note.model_dump_json(indent=1).encode() + b"\n")
 
 
 def new_note_path(folder: Path) -> Path:
-    """Where the next note goes."""
-    numbers = [int(path.stem.split("_")[1]) for path in folder.glob("batch_*.json") if path.stem[6:].isdigit()]
+    """Where the next note goes; a batch that was given up keeps its number."""
+    names = [path.stem.removeprefix(FORGOTTEN) for path in folder.glob("*batch_*.json")]
+    numbers = [int(name[6:]) for name in names if name[6:].isdigit()]
     return folder / f"batch_{max(numbers, default=0) + 1:04d}.json"
+
+
+def forget(path: Path) -> Path:
+    """Give a batch up; its note is kept under another name, which it returns, and replaces none.
+
+    Raises:
+        StorageUnwritable
+    """
+    name, n = f"{FORGOTTEN}{path.stem}", 1
+    while (kept := path.with_name(f"{name}.json" if n == 1 else f"{name}_{n}.json")).exists():
+        n += 1
+    with storage(path):
+        path.rename(kept)
+    return kept
+
+
+def drop(path: Path) -> None:
+    """Take the note of a batch away that never was one.
+
+    Raises:
+        StorageUnwritable
+    """
+    with storage(path):
+        path.unlink(missing_ok=True)
 
 
 def note_of(batch: Sequence[Ready], host: str) -> BatchNote:
@@ -164,10 +189,14 @@ def collect(note: BatchNote, results: Iterable[BatchResult], steps: Mapping[str,
     """
     by_id: dict[str, BatchResult] = {}
     came = Counter[str]()
-    for result in results:
-        came[result.custom_id] += 1
-        by_id[result.custom_id] = result
     own = {item.id for item in note.items}
+    strangers: set[str] = set()
+    for result in results:
+        if result.custom_id in own:
+            came[result.custom_id] += 1
+            by_id[result.custom_id] = result
+        elif len(strangers) < MOST_STRANGERS:
+            strangers.add(str(clean(result.custom_id)))
     outcomes, to_go = [], []
     for item in note.items:
         step = steps.get(f"{item.run_id}/{item.stage}/{item.attempt}")
@@ -181,7 +210,7 @@ def collect(note: BatchNote, results: Iterable[BatchResult], steps: Mapping[str,
             continue
         add_later(step, item.id, verdict, batch=note.batch_id)
         outcomes.append(Outcome(step, verdict))
-    return Collected(tuple(outcomes), tuple(sorted(set(by_id) - own)), tuple(to_go))
+    return Collected(tuple(outcomes), tuple(sorted(strangers)), tuple(to_go))
 
 
 def _verdict(item: BatchItem, result: BatchResult | None, times: int, prices: Prices) -> Verdict:
@@ -199,33 +228,23 @@ def _verdict(item: BatchItem, result: BatchResult | None, times: int, prices: Pr
         answer.text, stage=item.stage, criteria=item.criteria, n_images=item.n_images, threshold=item.threshold
     )
     if isinstance(read, Reading):
-        return _judged(item, answer, read, PASSED, prices)
-    return _judged(item, Answer(None, read.why, text=answer.text, usage=answer.usage), None, read.code, prices)
+        return _judged(item, answer, read, read.doubt or PASSED, prices)
+    return _judged(item, replace(answer, detail=read.why), None, read.code, prices)
 
 
 def _judged(item: BatchItem, answer: Answer, reading: Reading | None, gate: str, prices: Prices) -> Verdict:
     model = item.audit.model or ""
-    cost = 0.0 if answer.billed is False else None
-    if answer.usage is not None:
-        cost = prices.cost_usd(answer.model or model, answer.usage, batch=True)
-    attempt = JudgeAttempt(
+    attempt = attempt_of(
+        answer,
         attempt=1,
         gate=gate,
-        detail=clean(reading.reply.verdict if reading is not None else answer.detail),
+        detail=answer.detail if reading is None else reading.reply.verdict,
         model_requested=model,
-        model_returned=clean(answer.model),
         max_tokens=item.max_tokens,
         started_at=utc_text(),
         seconds=0.0,
-        http_status=answer.http_status,
-        error_type=clean(answer.error_type),
-        message_id=clean(answer.message_id),
-        stop_reason=clean(answer.stop_reason),
-        stop_details=clean(answer.stop_details),
-        usage=clean(answer.usage),
-        cost_usd=cost,
-        raw=clean(answer.text),
+        cost_usd=cost_of(answer, model, prices, batch=True),
     )
-    asked = Asked(attempts=[attempt], reading=reading, code=gate, why=str(clean(answer.detail)))
+    asked = Asked(attempts=[attempt], reading=reading, code=gate, why=answer.detail)
     evidence = Evidence(stage=item.stage, pictures=(), grip=None, settings=DetectSettings(), attempt=item.attempt)
     return answered(evidence, asked, item.audit, monotonic())

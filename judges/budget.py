@@ -1,4 +1,4 @@
-"""What a run may spend on judging: calls and dollars, looked at before every call.
+"""What a run may spend on judging: calls and dollars, looked at before every call; and what a verdict has cost.
 
 A call whose price is not known counts as a call only. One whose answer was lost counts as what it could have cost at
 most, because it may be billed.
@@ -7,6 +7,8 @@ most, because it may be billed.
 from __future__ import annotations
 
 import threading
+
+from runs.schema.verdict import Verdict
 
 
 class Budget:
@@ -47,3 +49,20 @@ class Budget:
             return
         with self._turn:
             self._usd += cost_usd - most_usd
+
+
+def spent_on(*verdicts: Verdict) -> float | None:
+    """What verdicts have cost, with all that they were made from; None where it is not known of one request.
+
+    Who sends nothing costs nothing.
+    """
+    total = 0.0
+    for verdict in verdicts:
+        inner = (*verdict.members, *verdict.alongside)
+        parts = [spent_on(each) for each in inner]
+        parts += [verdict.audit.cost_usd] if verdict.audit.attempts else []
+        for part in parts:
+            if part is None:
+                return None
+            total += part
+    return total

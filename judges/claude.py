@@ -6,23 +6,21 @@ all; there is no way here from an error to a yes. The pictures are kept exactly 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from time import monotonic
 
 from judges.asking import Asked, Policy, ask_model
 from judges.backend import Backend, BadKey, NoKey, Question
 from judges.budget import Budget
 from judges.errors import JudgeError
-from judges.pictures import SentPicture, prepare, reordered
-from judges.prices import Prices, load_prices
+from judges.opening import OpenBackend, Opening
+from judges.pictures import SentPicture, prepare, reordered, sent_again
+from judges.prices import Prices, count, load_prices
 from judges.protocol import Evidence
 from judges.reply import Reading, Unreadable, read_reply, reply_schema, schema_hash
 from judges.rubric import Language, Prompt, Rubric, load_rubric, render
 from runs.schema.verdict import JudgeAudit, SentImage, Verdict
-
-OpenBackend = Callable[[], Backend]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,14 @@ class Prepared:
 def prepare_question(evidence: Evidence, *, language: Language, crops: bool) -> Prepared:
     """The question that this evidence puts, in the form in which it is sent; a repeat has other order and words.
 
+    Its pictures are those that were sent before, where there are any, else those of the evidence.
+
     Raises:
         BadEvidence: there is no picture from after the step.
     """
     rubric = load_rubric(evidence.stage, language)
-    pictures = reordered(prepare(evidence, crops=crops), evidence.repeat)
+    made = sent_again(evidence.sent) if evidence.sent else prepare(evidence, crops=crops)
+    pictures = reordered(made, evidence.repeat)
     prompt = render(rubric, pictures, evidence.settings, wording=evidence.repeat)
     return Prepared(rubric, Question(prompt, pictures, reply_schema(rubric.criteria), language))
 
@@ -75,9 +76,7 @@ class ModelJudge:
     ) -> None:
         self.name, self.settings, self.budget, self.model = name, settings, budget, model
         self.prices = load_prices() if prices is None else prices
-        self._open_backend = open_backend
-        self._backend: Backend | None = None
-        self._turn = Lock()
+        self._opening = Opening(open_backend)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """A verdict, or none with its code in `error`; the audit holds every request.
@@ -86,23 +85,32 @@ class ModelJudge:
             BadEvidence: there is no picture from after the step.
             StorageUnwritable: the pictures can't be kept, so they are not sent.
         """
+        begun_s = monotonic()
         prepared = prepare_question(evidence, language=self.settings.language, crops=self.settings.crops)
-        return self.judge_prepared(evidence, prepared)
+        return self._judged(evidence, prepared, begun_s)
 
     def judge_prepared(self, evidence: Evidence, prepared: Prepared) -> Verdict:
-        """The same for a question that is ready, as when the bytes of an old judgement are sent again."""
-        begun_s = monotonic()
+        """The same for a question that is ready."""
+        return self._judged(evidence, prepared, monotonic())
+
+    def _judged(self, evidence: Evidence, prepared: Prepared, begun_s: float) -> Verdict:
+        """The deadline counts from `begun_s`, so that it holds with all that is loaded and kept before asking."""
+        policy = self.settings.policy
         audit = self._audit_of(prepared)
         try:
-            backend = self._the_backend()
+            backend = self._opening.until(begun_s + policy.deadline_s, evidence.given_up)
         except JudgeError as error:
             code = "auth" if isinstance(error, NoKey | BadKey) else "bad_request"
             return _verdict(evidence, None, str(error), code, audit, begun_s)
+        if backend is None:
+            code, why = _not_open(evidence, policy.deadline_s)
+            return _verdict(evidence, None, why, code, audit, begun_s)
         audit = self.audit_before(evidence, prepared, backend)
         asked = ask_model(
             backend,
             prepared.question,
-            self.settings.policy,
+            policy,
+            begun_s=begun_s,
             budget=self.budget,
             prices=self.prices,
             read=lambda text: self._read(text, prepared, backend),
@@ -130,12 +138,6 @@ class ModelJudge:
             allow_fence=backend.allow_fence,
         )
 
-    def _the_backend(self) -> Backend:
-        with self._turn:
-            if self._backend is None:
-                self._backend = self._open_backend()
-            return self._backend
-
     def _audit_of(self, prepared: Prepared) -> JudgeAudit:
         return JudgeAudit(
             judge=self.name,
@@ -159,14 +161,13 @@ def answered(evidence: Evidence, asked: Asked, audit: JudgeAudit, begun_s: float
     """What was asked, as a verdict with its audit."""
     last = asked.attempts[-1] if asked.attempts else None
     usage = {} if last is None or last.usage is None else last.usage
-    known = [attempt.cost_usd for attempt in asked.attempts if attempt.cost_usd is not None]
     audit = audit.model_copy(
         update={
             "model": audit.model if last is None else last.model_returned or audit.model,
             "request_id": None if last is None else last.request_id,
-            "input_tokens": _whole(usage.get("input_tokens")),
-            "output_tokens": _whole(usage.get("output_tokens")),
-            "cost_usd": sum(known) if known or not asked.attempts else None,
+            "input_tokens": count(usage, "input_tokens"),
+            "output_tokens": count(usage, "output_tokens"),
+            "cost_usd": _sum([attempt.cost_usd for attempt in asked.attempts]),
             "raw": None if last is None else last.raw,
             "attempts": tuple(asked.attempts),
             "reply": None if asked.reading is None else asked.reading.reply.model_dump(mode="json"),
@@ -210,11 +211,20 @@ def _kept(evidence: Evidence, picture: SentPicture) -> SentImage:
     """The picture's line in the audit, once its bytes are where the evidence keeps them."""
     attempt = f"_a{evidence.attempt}" if evidence.attempt > 1 else ""
     label = f"{evidence.stage}_sent_{picture.index}{attempt}"
-    where = None
-    if evidence.keep is not None:
+    sha256 = picture.sha256_sent
+    where = next((kept.record.image for kept in evidence.sent if kept.record.sha256_sent == sha256), None)
+    if where is None and evidence.keep is not None:
         where = evidence.keep(label, picture.jpeg, picture.width_px, picture.height_px)
     return picture.record(where)
 
 
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _not_open(evidence: Evidence, deadline_s: float) -> tuple[str, str]:
+    if evidence.given_up is not None and evidence.given_up():
+        return "stopped", "a person asked to stop while the judge was made ready"
+    return "timeout", f"what the judge is reached through was not loaded within {deadline_s:g} s; nothing was sent"
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """What all of them cost; None where it is not known of one: a part is no sum."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

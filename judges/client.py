@@ -1,25 +1,27 @@
 """The one door to the anthropic SDK: key, address, one request out, one answer in.
 
 It sends once; deadline and retries are the caller's (`asking.py`), because the SDK's own have no useful cap. It follows
-no redirect, because that would post the pictures to another host, and takes key and address from its caller only.
+no redirect, because that would post the pictures to another host, and takes key, address and headers from its caller
+only, never from the environment. What came back is read here and not by the SDK, so that no body can make it fail.
 Importing this module takes seconds: it is imported only where such a judge is asked for.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import anthropic
 import httpx2
-from anthropic.types import Message, MessageParam, OutputConfigParam
+from anthropic.types import MessageParam, OutputConfigParam
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
 from judges.backend import (
     AGAIN_STATUS,
     SPEND_LIMITS,
+    UNREADABLE,
     Answer,
     AnswerCode,
     Question,
@@ -32,6 +34,7 @@ from judges.backend import retry_after_s as told_to_wait_s
 from judges.pictures import MEDIA_TYPE
 from judges.reply import Unreadable, strict_json
 from judges.rubric import name_of
+from judges.wire import Unbounded, bounded_async, cause_of
 
 FIRST_PARTY = "api.anthropic.com"
 READ_TIMEOUT_S = 600.0  # a read's; the judgement's deadline is shorter and counts the whole
@@ -72,22 +75,21 @@ class AnthropicBackend:
                     **self.params(question, max_tokens=max_tokens)
                 )
                 strict = strict_json(await response.text())
-                message: object = await response.parse()
+                if isinstance(strict, Unreadable):
+                    why = f"the server's answer: {strict.why}"
+                    return Answer("malformed", why, http_status=response.status_code)
+                return of_message(strict, response.status_code, response.headers.get("request-id"))
             except anthropic.APIStatusError as error:
                 return _of_status(error)
             except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
                 return Answer("timeout", f"the server was silent: {error}", again=True)
             except (anthropic.APIConnectionError, httpx2.HTTPError, OSError) as error:
+                unbounded = cause_of(error, Unbounded)
+                if unbounded is not None:
+                    return Answer("malformed", str(unbounded))
                 return Answer("connection", f"no connection: {_cause(error)}", again=True)
-            except (anthropic.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-                return Answer(
-                    "malformed", f"the server's answer is not one of this interface: {error}", http_status=200
-                )
-            except (ValueError, TypeError, AttributeError, LookupError, anthropic.AnthropicError) as error:
+            except (*UNREADABLE, anthropic.AnthropicError) as error:
                 return Answer("malformed", f"the SDK can't read the answer: {type(error).__name__}: {error}")
-        if isinstance(strict, Unreadable):
-            return Answer("malformed", f"the server's answer: {strict.why}", http_status=response.status_code)
-        return of_message(message, response.status_code, response.headers.get("request-id"))
 
     def params(self, question: Question, *, max_tokens: int) -> MessageCreateParamsNonStreaming:
         """The request: what is sent for one question, online and in a batch alike."""
@@ -102,14 +104,18 @@ class AnthropicBackend:
     def _client(self) -> anthropic.AsyncAnthropic:
         """A client for one request: the SDK's own retries, environment and tracing stay out."""
         local = is_loopback(self._url)
-        return anthropic.AsyncAnthropic(
+        client = anthropic.AsyncAnthropic(
             api_key=self._key,
             base_url=self._url,
             max_retries=0,
             timeout=READ_TIMEOUT_S,
-            http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not local, follow_redirects=False),
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                trust_env=not local, follow_redirects=False, event_hooks=bounded_async()
+            ),
             open_telemetry=False,
         )
+        keep_environment_out(client)
+        return client
 
     def _message(self, question: Question) -> MessageParam:
         """Pictures first, each named by its number, then the text: names in the text don't depend on what is beside."""
@@ -130,11 +136,23 @@ class AnthropicBackend:
         return output  # type: ignore[return-value]
 
 
-def of_message(message: object, status: int, request_id: str | None) -> Answer:
-    """The gate of form: one finished text of an assistant's message, and nothing besides but thinking."""
-    if not isinstance(message, Message):
-        return Answer("malformed", "the server's answer is no JSON of this interface", http_status=status)
-    raw = message.to_dict(mode="json", warnings=False)
+def keep_environment_out(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
+    """Take out of a client what the SDK lets the environment put in without being asked.
+
+    Headers of `ANTHROPIC_CUSTOM_HEADERS` are another program's and may hold its secrets; what `ANTHROPIC_LOG` turns on
+    writes whole requests, and so the pictures.
+    """
+    client._custom_headers = {}
+    for name in ("anthropic", "httpx2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def of_message(raw: Mapping[str, Any], status: int, request_id: str | None) -> Answer:
+    """The gate of form: one finished text of an assistant's message, and nothing besides but thinking.
+
+    Args:
+        raw: the message as `strict_json` reads it.
+    """
     known = Answer(
         None,
         "",
@@ -147,8 +165,10 @@ def of_message(message: object, status: int, request_id: str | None) -> Answer:
         usage=_mapping(raw.get("usage")),
     )
     content = raw.get("content")
-    if raw.get("type") != "message" or not isinstance(content, list):
-        return _with(known, "malformed", "the server's answer is no message")
+    if raw.get("type") != "message" or raw.get("role", "assistant") != "assistant" or not isinstance(content, list):
+        return _with(known, "malformed", "the server's answer is no message of an assistant")
+    if status != 200:
+        return _with(known, "malformed", f"HTTP {status} is no finished answer")
     texts = [b.get("text") for b in content if isinstance(b, Mapping) and b.get("type") == "text"]
     written = "\n".join(t for t in texts if isinstance(t, str)) or None
     stop = known.stop_reason

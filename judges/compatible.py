@@ -16,19 +16,15 @@ from judges.backend import retry_after_s as told_to_wait_s
 from judges.pictures import MEDIA_TYPE
 from judges.reply import Unreadable, strict_json
 from judges.rubric import name_of
+from judges.wire import Unbounded, bounded_async
 
 READ_TIMEOUT_S = 600.0
-MAX_BODY_BYTES = 4_000_000  # a reply has a few thousand characters
 SCHEMA_NAME = "verdict"
 
 _STOPS: dict[str, tuple[AnswerCode, str]] = {
     "length": ("truncated", "the reply was cut off at max_tokens"),
     "content_filter": ("refusal", "the server's filter withheld the reply"),
 }
-
-
-class _TooLong(Exception):
-    """More than any reply has came."""
 
 
 class CompatibleBackend:
@@ -52,17 +48,20 @@ class CompatibleBackend:
         try:
             async with (
                 httpx2.AsyncClient(
-                    trust_env=not is_loopback(self._url), follow_redirects=False, timeout=READ_TIMEOUT_S
+                    trust_env=not is_loopback(self._url),
+                    follow_redirects=False,
+                    timeout=READ_TIMEOUT_S,
+                    event_hooks=bounded_async(),
                 ) as client,
                 client.stream(
                     "POST", f"{self._url}/v1/chat/completions", json=self._body(question, max_tokens), headers=headers
                 ) as response,
             ):
                 status = response.status_code
-                body = await _body_of(response)
+                body = await response.aread()
                 return _without_key(_of_response(status, response.headers, body), self._key)
-        except _TooLong:
-            return Answer("malformed", "the server's answer has no end", http_status=status)
+        except Unbounded as error:
+            return Answer("malformed", str(error), http_status=status)
         except httpx2.TimeoutException as error:
             return Answer("timeout", f"the server was silent: {type(error).__name__}", again=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
@@ -90,23 +89,16 @@ class CompatibleBackend:
         }
 
 
-async def _body_of(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise _TooLong
-    return bytes(body)
-
-
 def _of_response(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     request_id = headers.get("x-request-id") or headers.get("request-id")
     parsed = strict_json(body.decode("utf-8", "replace"))
     raw: dict[str, Any] = {} if isinstance(parsed, Unreadable) else parsed
-    if status != 200:
+    if not 200 <= status < 300:
         return _of_status(status, headers, raw, request_id)
     if isinstance(parsed, Unreadable):
         return Answer("malformed", f"the server's answer: {parsed.why}", http_status=status, request_id=request_id)
+    if status != 200:
+        return Answer("malformed", f"HTTP {status} is no finished answer", http_status=status, request_id=request_id)
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
     message = choice.get("message") if isinstance(choice, Mapping) else None

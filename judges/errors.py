@@ -63,6 +63,15 @@ class BatchFailed(JudgeError):
         super().__init__(f"can't {what}: {why}", next_step="try again later; what was handed in is not asked twice")
 
 
+class BatchRefused(BatchFailed):
+    """The server has surely not taken the batch; nothing of it is under way."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(what, why)
+        self.next_step = "nothing of it is under way: put right what it says, and hand it in again"
+        self.args = (f"{self.message}; {self.next_step}",)
+
+
 class ForeignResults(JudgeError):
     """A server says that results lie somewhere else; the key is not sent there."""
 

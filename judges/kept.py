@@ -7,6 +7,7 @@ adds, and judges nothing.
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,6 +58,11 @@ class Judging:
         kept = KeptAnswer(id=own_id, repeat=repeat, key=key, at=at, verdict=verdict.model_copy(update={"at": at}))
         append(self.path, [kept])
         return kept
+
+    def tidy(self) -> None:
+        """Take the folder away again if nothing has come to lie in it."""
+        with contextlib.suppress(OSError):  # something lies in it
+            self.folder.rmdir()
 
     def answers(self) -> tuple[KeptAnswer, ...]:
         """All answers, the oldest first.

@@ -14,7 +14,7 @@ from math import ceil, sqrt
 import cv2
 import numpy as np
 
-from judges.protocol import Evidence, LabelledPicture, Role
+from judges.protocol import Evidence, KeptPicture, LabelledPicture, Role
 from runs.schema.verdict import SentImage
 from vision.cameras.protocol import Picture
 from vision.detect.block import find_block
@@ -110,6 +110,24 @@ def prepare(evidence: Evidence, *, crops: bool) -> tuple[SentPicture, ...]:
     return tuple(
         _encoded(index, picture, None if whole is None else number[id(whole)], part, whole)
         for index, (picture, whole, part) in enumerate(made, start=1)
+    )
+
+
+def sent_again(kept: tuple[KeptPicture, ...]) -> tuple[SentPicture, ...]:
+    """Pictures that were sent before, ready to be sent once more: the very same bytes in the same order."""
+    return tuple(
+        SentPicture(
+            index=each.record.index,
+            role=each.record.role,
+            jpeg=each.jpeg,
+            width_px=each.record.width_px,
+            height_px=each.record.height_px,
+            sha256_source=each.record.sha256_source,
+            crop_of=each.record.crop_of,
+            crop_px=each.record.crop_px,
+            is_crop=each.record.crop_of is not None,
+        )
+        for each in kept
     )
 
 

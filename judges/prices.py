@@ -10,12 +10,14 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any
 
 from runs.schema.base import Record
 
 _DATED = re.compile(r"-\d{8}$")
 MILLION = 1_000_000
+MOST_TOKENS = 10**9  # of one request; a count beyond that is none
 
 
 class Price(Record):
@@ -50,26 +52,27 @@ class Prices(Record):
         return self.models.get(model) or self.models.get(_DATED.sub("", model))
 
     def cost_usd(self, model: str, usage: Mapping[str, Any], *, batch: bool = False) -> float | None:
-        """What this usage costs; None without a price or without the counts.
+        """What this usage costs; None without a price, without the counts, or with counts that can't be.
 
         Args:
             usage: as the service gives it: `input_tokens` (the part that is not cached), `output_tokens`,
                 `cache_creation_input_tokens`, `cache_read_input_tokens`.
         """
         price = self.of(model)
-        fresh, out = _count(usage, "input_tokens"), _count(usage, "output_tokens")
+        fresh, out = count(usage, "input_tokens"), count(usage, "output_tokens")
         if price is None or fresh is None or out is None:
             return None
-        read = _count(usage, "cache_read_input_tokens") or 0
-        written = _count(usage, "cache_creation_input_tokens") or 0
+        read = count(usage, "cache_read_input_tokens") or 0
+        written = count(usage, "cache_creation_input_tokens") or 0
         parts = usage.get("cache_creation")
-        hour = (_count(parts, "ephemeral_1h_input_tokens") or 0) if isinstance(parts, Mapping) else 0
+        hour = (count(parts, "ephemeral_1h_input_tokens") or 0) if isinstance(parts, Mapping) else 0
         per_in, per_out = _rates(price, fresh + read + written)
         shares = self.shares
         weighed = (
             fresh + read * shares.cache_read + (written - hour) * shares.cache_write_5m + hour * shares.cache_write_1h
         )
-        return (weighed * per_in + out * per_out) / MILLION * (shares.batch if batch else 1.0)
+        cost_usd = (weighed * per_in + out * per_out) / MILLION * (shares.batch if batch else 1.0)
+        return cost_usd if isfinite(cost_usd) and cost_usd >= 0 else None
 
     def most_usd(self, model: str, input_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
         """The most that a call can cost: all of `max_tokens` written."""
@@ -83,12 +86,14 @@ def load_prices() -> Prices:
     return Prices.model_validate(tomllib.loads((files("judges") / "prices.toml").read_text(encoding="utf-8")))
 
 
+def count(usage: Mapping[str, Any], key: str) -> int | None:
+    """A count of tokens as a server gives it; None where it gives none that can be."""
+    value = usage.get(key)
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if fits else None
+
+
 def _rates(price: Price, prompt_tokens: int) -> tuple[float, float]:
     if price.long_over_tokens is not None and prompt_tokens > price.long_over_tokens:
         return price.long_input or price.input, price.long_output or price.output
     return price.input, price.output
-
-
-def _count(usage: Mapping[str, Any], key: str) -> int | None:
-    value = usage.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -18,7 +18,7 @@ import numpy as np
 from judges.backend import Answer, Backend, Question
 from judges.errors import JudgeError
 from judges.pictures import SentPicture
-from judges.reply import Unreadable, strict_json
+from judges.reply import Unreadable, one_line, strict_json
 from judges.rubric import Prompt
 
 PROBE_TOKENS = 2_000  # thinking counts too
@@ -46,7 +46,7 @@ class CannotJudge(JudgeError):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found out. `seconds` is how long the first answer took."""
+    """What was found out; its texts can be shown. `seconds` is how long the first answer took."""
 
     enforces_form: bool
     sees_in_order: bool
@@ -77,7 +77,7 @@ def probe(backend: Backend, *, deadline_s: float, seed: int = 0) -> Probe:
         sees_in_order=(seen.get("first"), seen.get("second")) == (one, two),
         seconds=seconds,
         model_returned=second.model,
-        told=f"{one}, {two} were shown and {seen.get('first')}, {seen.get('second')} named",
+        told=one_line(f"{one}, {two} were shown and {seen.get('first')}, {seen.get('second')} named"),
     )
 
 

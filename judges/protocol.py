@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Literal, Protocol
 
 from runs.schema.motion import GripReading
-from runs.schema.verdict import JudgedStage, Verdict
+from runs.schema.verdict import JudgedStage, SentImage, Verdict
 from vision.calibration.view import View
 from vision.cameras.protocol import Picture
 from vision.detect.protocol import DetectSettings
@@ -42,13 +42,22 @@ class LabelledPicture:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptPicture:
+    """A picture as a model got it once: its bytes, and what its audit says of it."""
+
+    record: SentImage
+    jpeg: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """What is put before a judge. Pictures run from before to after, the decisive one last.
 
     `repeat` counts the asks of one judge about one step, from 0: a later ask puts the pictures in another order or the
     question in other words, so that an answer that hangs on either shows. What measures need not heed it. `keep` is
-    called with every picture that leaves the house, before it does; None where nobody keeps them. A judge that waits
-    for somebody gives up, without a verdict, as soon as `given_up` says so.
+    called with every picture that leaves the house, before it does; None where nobody keeps them. `sent` are the
+    pictures that a model got about this step before: a model gets these again, byte for byte, where it would be sent
+    the same ones. A judge that waits for somebody gives up, without a verdict, as soon as `given_up` says so.
     """
 
     stage: JudgedStage
@@ -59,6 +68,7 @@ class Evidence:
     attempt: int = 1
     repeat: int = 0
     keep: Keep | None = None
+    sent: tuple[KeptPicture, ...] = ()
     given_up: Callable[[], bool] | None = None
 
     def last(self, role: Role) -> LabelledPicture | None:

@@ -1,8 +1,8 @@
 """Old runs before a judge again, online. Answers are added to the run and replace nothing.
 
-A model gets the very bytes that were sent when the trial ran, where they were kept; else the run's pictures anew. The
-same question has the same id however it is asked, so a step is not asked twice unless that is wanted. A picture that is
-gone or changed is told, never guessed at.
+A model gets the very bytes that were sent when the trial ran, where they were kept and are those that it would be sent;
+else the run's pictures anew, which are kept then. The same question has the same id however it is asked, so a step is
+not asked twice unless that is wanted. A picture that is gone or changed is told, never guessed at.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from judges.backend import Question
 from judges.claude import ModelJudge, Prepared, prepare_question
 from judges.kept import keep_beside
 from judges.panel import asked
-from judges.pictures import SentPicture
-from judges.protocol import Evidence, Judge, Keep
-from judges.reply import reply_schema
-from judges.rubric import Language, load_rubric, render
+from judges.protocol import Evidence, Judge, Keep, KeptPicture
+from judges.rubric import Language
 from judges.steps import PicturesGone, Step, answers_on, evidence_of_step
 from runs.appended import REJUDGED_FILE, append
 from runs.errors import RunInProgress
@@ -72,12 +69,14 @@ def rejudge(
     key: str,
     settings: DetectSettings,
     view_of: ViewOf,
+    crops: bool = True,
     again: bool = False,
 ) -> Iterator[Outcome]:
     """Ask about every step and add each answer to its run as soon as it is there.
 
     Args:
         key: what tells this judge's settings from others.
+        crops: whether models in it are sent closer looks.
         again: also ask what this judge has answered before.
 
     Raises:
@@ -88,12 +87,14 @@ def rejudge(
         if step.stored.entry.state == "running":
             raise RunInProgress(step.stored.entry.run_id)
         try:
-            yield _rejudged(step, judge, key, settings, view_of(step), again)
+            yield _rejudged(step, judge, key, settings, view_of(step), crops, again)
         except (PicturesGone, VisionError) as error:
             yield Outcome(step, skipped=str(error))
 
 
-def _rejudged(step: Step, judge: Judge, key: str, settings: DetectSettings, view: View | None, again: bool) -> Outcome:
+def _rejudged(
+    step: Step, judge: Judge, key: str, settings: DetectSettings, view: View | None, crops: bool, again: bool
+) -> Outcome:
     if isinstance(judge, ModelJudge):
         asking = prepare_asking(step, settings, view, language=judge.settings.language, crops=judge.settings.crops)
         own_id = question_id(step, judge.name, key, asking.prepared.prompt.sha256)
@@ -104,7 +105,8 @@ def _rejudged(step: Step, judge: Judge, key: str, settings: DetectSettings, view
     if asking is not None and isinstance(judge, ModelJudge):
         verdict = judge.judge_prepared(asking.evidence, asking.prepared)
     else:
-        verdict = asked(judge, evidence_of_step(step, settings, view))
+        evidence = evidence_of_step(step, settings, view)
+        verdict = asked(judge, replace(evidence, keep=_keep(step), sent=sent_pictures(step, crops=crops)))
     add_later(step, own_id, verdict)
     return Outcome(step, verdict)
 
@@ -123,49 +125,41 @@ def add_later(step: Step, own_id: str, verdict: Verdict, *, batch: str | None = 
 def prepare_asking(
     step: Step, settings: DetectSettings, view: View | None, *, language: Language, crops: bool
 ) -> Asking:
-    """The question on a step: with the bytes that were sent in the trial where they are kept, else from its pictures.
+    """The question on a step: with the bytes that were sent in the trial where they fit, else from its pictures.
 
     Raises:
         PicturesGone, PictureUnreadable
     """
-    sent = sent_pictures(step)
+    sent = sent_pictures(step, crops=crops)
     if sent:
-        bare = Evidence(stage=step.stage, pictures=(), grip=None, settings=settings, attempt=step.attempt)
-        rubric = load_rubric(step.stage, language)
-        question = Question(render(rubric, sent, settings), sent, reply_schema(rubric.criteria), language)
-        return Asking(step, replace(bare, keep=_kept_already(step)), Prepared(rubric, question), True)
-    evidence = replace(evidence_of_step(step, settings, view), keep=keep_beside(step.stored.entry.folder))
-    return Asking(step, evidence, prepare_question(evidence, language=language, crops=crops), False)
+        evidence = Evidence(
+            stage=step.stage, pictures=(), grip=None, settings=settings, attempt=step.attempt, sent=sent
+        )
+    else:
+        evidence = replace(evidence_of_step(step, settings, view), keep=_keep(step))
+    return Asking(step, evidence, prepare_question(evidence, language=language, crops=crops), bool(sent))
 
 
-def sent_pictures(step: Step) -> tuple[SentPicture, ...]:
-    """The pictures that a model got in the trial, byte for byte; none where none were sent or kept.
+def sent_pictures(step: Step, *, crops: bool) -> tuple[KeptPicture, ...]:
+    """The pictures that a model got about that step, byte for byte, with or without closer looks as they are wanted;
+    none where none were sent so, or kept.
 
     Raises:
         PicturesGone: they were kept and are gone or changed.
     """
     for verdict in answers_on(step):
         images = verdict.audit.images
-        if images and all(image.image is not None for image in images):
+        fit = verdict.audit.crops == crops and (crops or all(image.crop_of is None for image in images))
+        if images and fit and all(image.image is not None for image in images):
             return tuple(_sent(step, image) for image in images)
     return ()
 
 
-def _sent(step: Step, record: SentImage) -> SentPicture:
+def _sent(step: Step, record: SentImage) -> KeptPicture:
     jpeg = _path_of(step, record).read_bytes()
     if sha256_hex(jpeg) != record.sha256_sent:
         raise PicturesGone(step.name, f"{record.image} has other bytes than those that were sent")
-    return SentPicture(
-        index=record.index,
-        role=record.role,
-        jpeg=jpeg,
-        width_px=record.width_px,
-        height_px=record.height_px,
-        sha256_source=record.sha256_source,
-        crop_of=record.crop_of,
-        crop_px=record.crop_px,
-        is_crop=record.crop_of is not None,
-    )
+    return KeptPicture(record, jpeg)
 
 
 def _path_of(step: Step, record: SentImage) -> Path:
@@ -175,12 +169,6 @@ def _path_of(step: Step, record: SentImage) -> Path:
     return path
 
 
-def _kept_already(step: Step) -> Keep:
-    """Says where bytes that were sent before lie."""
-    where = {
-        image.sha256_sent: image.image
-        for verdict in answers_on(step)
-        for image in verdict.audit.images
-        if image.image is not None
-    }
-    return lambda label, jpeg, wide, high: where[sha256_hex(jpeg)] or ""
+def _keep(step: Step) -> Keep:
+    """Keeps what is sent later beside the run's pictures."""
+    return keep_beside(step.stored.entry.folder)

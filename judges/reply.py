@@ -26,6 +26,9 @@ Tri = Literal["yes", "no", "unclear"]
 ReplyCode = Literal["malformed", "schema"]
 DoubtCode = Literal["inconsistent", "image_unusable", "low_confidence"]
 
+MAX_DEPTH = 50  # of one thing in another; a reply has 3
+MAX_DIGITS = 18  # of a whole number
+
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n```\s*\Z", re.DOTALL)
 
 
@@ -147,13 +150,21 @@ def read_reply(
 
 
 def strict_json(text: str) -> dict[str, Any] | Unreadable:
-    """One JSON object and nothing else: no key twice, no NaN, no fence, no prose."""
+    """One JSON object and nothing else: no key twice, no NaN, no endless number or nesting, no fence, no prose."""
     try:
-        raw = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant, parse_float=_finite)
+        raw = json.loads(
+            text,
+            object_pairs_hook=_no_key_twice,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_of_few_digits,
+        )
     except ValueError as error:
         return Unreadable("malformed", f"the reply is not strict JSON: {error}")
     except RecursionError:
         return Unreadable("malformed", "the reply is not strict JSON: nested too deeply")
+    if _is_deep(raw):
+        return Unreadable("malformed", f"the reply is nested more than {MAX_DEPTH} deep")
     if not isinstance(raw, dict):
         return Unreadable("schema", "the reply is JSON but no object")
     return raw
@@ -238,6 +249,23 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
+
+
+def _of_few_digits(text: str) -> int:
+    if len(text.lstrip("-")) > MAX_DIGITS:
+        raise ValueError(f"a whole number has more than {MAX_DIGITS} digits")
+    return int(text)
+
+
+def _is_deep(raw: Any) -> bool:
+    """Whether something lies deeper in it than `MAX_DEPTH`; looked at level by level, so that depth costs no stack."""
+    level = [raw]
+    for _ in range(MAX_DEPTH):
+        held = [part for part in level if isinstance(part, dict | list)]
+        if not held:
+            return False
+        level = [item for part in held for item in (part.values() if isinstance(part, dict) else part)]
+    return any(isinstance(part, dict | list) for part in level)
 
 
 def _finite(text: str) -> float:

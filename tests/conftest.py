@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ class Step:
     """What the server does with one request. `body` may be made from the request.
 
     `drip_s` is waited between two bytes, `silent_s` before anything is said; `cut_at` closes the connection after so
-    many bytes of the body, `reset` at once and hard.
+    many bytes of the body, `reset` at once and hard; `endless` says the body again and again.
     """
 
     status: int = 200
@@ -92,6 +93,7 @@ class Step:
     silent_s: float = 0.0
     cut_at: int | None = None
     reset: bool = False
+    endless: bool = False
 
 
 class ClaudeServer:
@@ -225,9 +227,11 @@ class ClaudeServer:
         handler.send_response(step.status)
         for name, value in {"content-type": "application/json", **step.headers}.items():
             handler.send_header(name, value)
-        if step.status != 204:
+        if step.status != 204 and not step.endless:
             handler.send_header("content-length", str(len(body)))
         handler.end_headers()
+        while step.endless and not self._over.is_set():
+            handler.wfile.write(body)
         sent = body if step.cut_at is None else body[: step.cut_at]
         if step.drip_s:
             for at in range(len(sent)):
@@ -262,7 +266,11 @@ def make_server() -> Iterator[Callable[[], ClaudeServer]]:
 
 @pytest.fixture
 def claude_server(make_server, monkeypatch) -> ClaudeServer:
-    """A server that plays Claude (or a chat-completions server) on loopback, with the environment pointing at it."""
+    """A server that plays Claude (or a chat-completions server) on loopback, with the environment pointing at it.
+
+    Loading the SDK takes seconds and counts in a judgement's deadline, so it is loaded before.
+    """
+    import_module("judges.client")
     for name in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE", "ANTHROPIC_LOG"):
         monkeypatch.delenv(name, raising=False)
     server = make_server()

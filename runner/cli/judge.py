@@ -15,6 +15,8 @@ from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
+    from judges.labelled import PictureLabel
+    from judges.protocol import LabelledPicture
     from runs.schema.verdict import Verdict
 
 app = typer.Typer(
@@ -41,10 +43,15 @@ def ask(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
     ] = None,
     cell: CellOption = DEFAULT_CELL,
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Keep the answer, and what was sent, in the cell if there is one.")
+    ] = True,
     json: JsonOption = False,
 ) -> int:
     """Ask once. Exit code 0 for a verdict (unsure is one), 6 for none."""
-    from judges.protocol import Evidence, LabelledPicture
+    from judges.budget import spent_on
+    from judges.kept import new_judging
+    from judges.protocol import Evidence
     from runner.cell import Cell, open_cell
     from runner.cli.trust import camera_of_cell, level_of, trust_in
     from runner.config import CELL_FILE, Config, with_overrides
@@ -52,48 +59,47 @@ def ask(
     from runner.rig import detect_settings, judge_of, saved_view
     from runner.table.postures import arm_of
     from runner.trial.grip import judge_reading
-    from runs.files import sha256_hex
     from vision.cameras.protocol import read_picture
 
     if stage not in ("pick", "place"):
         raise typer.BadParameter(f"--stage is pick or place; got {stage!r}")
     out = Output(as_json=json)
-    opened = open_cell(cell) if (cell / CELL_FILE).exists() else Cell(cell, Config())
+    in_cell = (cell / CELL_FILE).exists()
+    opened = open_cell(cell) if in_cell else Cell(cell, Config())
     overrides = [*(set_ or []), *([] if judge is None else [f"judge.kind={judge}"])]
     config = with_overrides(opened.config, overrides) if overrides else opened.config
-    named = [("before", before, False), ("after", after, False), ("after", crop, True)]
-    pictures = [
-        LabelledPicture(
-            "crop" if closer else role,
-            "before" if role == "before" else "after",
-            read_picture(path),
-            crop=closer,
-            source_sha256=sha256_hex(path.read_bytes()),
-        )
-        for role, path, closer in named
-        if path is not None
-    ]
+    pictures = _pictures(before, after, crop)
     view = saved_view(opened)
     if view is not None and not all(view.matches(picture.image_bgr) for picture in pictures if not picture.crop):
         view = None
     grip = None
     if gripper_value is not None:
         grip = judge_reading(gripper_value, gripper_of(arm_of(config)[0]), config.gripper, config.block)
+    asked = judge_of(config)
+    judging = new_judging(opened.folder) if in_cell and keep else None
     evidence = Evidence(
         stage="pick" if stage == "pick" else "place",
-        pictures=tuple(pictures),
+        pictures=pictures,
         grip=grip,
         settings=detect_settings(config),
         view=view,
+        keep=None if judging is None else judging.keep,
     )
     waits = config.judge.kind in ("claude", "compatible", "panel")
-    with out.aside.status(f"asking {config.judge.kind}") if waits else nullcontext():
-        verdict = judge_of(config).judge(evidence)
+    try:
+        with out.aside.status(f"asking {config.judge.kind}") if waits else nullcontext():
+            verdict = asked.judge(evidence)
+        if judging is not None:
+            judging.add("ask", verdict)
+    finally:
+        if judging is not None:
+            judging.tidy()
     answer = {
         **verdict.model_dump(mode="json"),
         "attempts": _attempts(verdict),
-        "cost_usd": _cost_usd(verdict),
+        "cost_usd": spent_on(verdict),
         "calibrated": view is not None,
+        "kept_in": None if judging is None else str(judging.folder),
     }
     trust = trust_in(opened, verdict, camera=camera_of_cell(opened), level=level_of(read_picture(after)))
     answer |= {"certified": trust.certified, "certified_why": trust.why}
@@ -101,18 +107,19 @@ def ask(
     return 0 if verdict.verdict is not None else 6
 
 
+def _pictures(before: Path | None, after: Path, crop: Path | None) -> tuple[LabelledPicture, ...]:
+    """The named files as evidence, in order."""
+    from judges.labelled import labelled_picture
+
+    named: tuple[tuple[Path | None, PictureLabel], ...] = ((before, "before"), (after, "after"), (crop, "crop"))
+    return tuple(labelled_picture(path, label) for path, label in named if path is not None)
+
+
 def _attempts(verdict: Verdict) -> int:
     """How often somebody was asked: requests to models, and one for each judge that needs none."""
     if verdict.members:
         return sum(_attempts(member) for member in verdict.members)
     return len(verdict.audit.attempts) if verdict.audit.template_id is not None else 1
-
-
-def _cost_usd(verdict: Verdict) -> float | None:
-    """What is known to have been billed; None where a model was asked and nobody knows."""
-    audits = [member.audit for member in verdict.members] or [verdict.audit]
-    unknown = any(audit.attempts and audit.cost_usd is None for audit in audits)
-    return None if unknown else sum(audit.cost_usd or 0.0 for audit in audits)
 
 
 def _told(verdict: Verdict, answer: dict[str, Any]) -> list[Any]:
@@ -128,6 +135,8 @@ def _told(verdict: Verdict, answer: dict[str, Any]) -> list[Any]:
         lines.append(Text(f"{verdict.audit.model}, {tries}, {cost}, {verdict.audit.seconds or 0:.1f} s"))
     standing = "certified" if answer["certified"] else "uncertified"
     lines.append(Text(f"{standing}: {answer['certified_why']}", style="dim"))
+    if answer["kept_in"] is not None:
+        lines.append(Text(f"kept in {answer['kept_in']}", style="dim", no_wrap=True))
     return lines
 
 

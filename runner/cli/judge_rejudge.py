@@ -110,17 +110,19 @@ def _steps(opened: Cell, runs: Sequence[str], stage: str | None) -> list[Step]:
 def _online(out: Output, opened: Cell, config: Config, steps: Sequence[Step], *, again: bool) -> int:
     from rich.text import Text
 
+    from judges.budget import spent_on
     from judges.rejudge import rejudge as asked_again
     from runner.cli.judge_cases import view_for
-    from runner.rig import detect_settings, judge_of
+    from runner.rig import detect_settings, judge_key, judge_of
 
     outcomes = []
     told = asked_again(
         steps,
         judge_of(config),
-        key=_key(config),
+        key=judge_key(config),
         settings=detect_settings(config),
         view_of=view_for(opened),
+        crops=config.judge.crops,
         again=again,
     )
     for outcome in told:
@@ -128,24 +130,16 @@ def _online(out: Output, opened: Cell, config: Config, steps: Sequence[Step], *,
         out.aside.print(Text(_line(outcome)))
     asked = [outcome.verdict for outcome in outcomes if outcome.verdict is not None]
     none = sum(verdict.verdict is None for verdict in asked)
-    costs = [verdict.audit.cost_usd for verdict in asked if verdict.audit.cost_usd is not None]
+    cost_usd = spent_on(*asked)
     answer = {
         "steps": [_as_object(outcome) for outcome in outcomes],
         "asked": len(asked),
         "without_verdict": none,
-        "cost_usd": sum(costs) if costs else None,
+        "cost_usd": cost_usd,
     }
-    cost = f", ${sum(costs):.4f}" if costs else ""
+    cost = ", cost unknown" if cost_usd is None else f", ${cost_usd:.4f}" if cost_usd else ""
     out.answer(answer, Text(f"{len(asked)} of {len(outcomes)} steps asked about, {none} without a verdict{cost}"))
     return 6 if none else 0
-
-
-def _key(config: Config) -> str:
-    """What tells a judge's settings from others: not its budget and deadline, which change no answer."""
-    settings = config.judge.model_dump(mode="json")
-    for name in ("budget_usd", "budget_calls", "deadline_s", "key_variable", "base_url", "reviewer"):
-        settings.pop(name, None)
-    return dumps(settings, sort_keys=True)
 
 
 def _as_object(outcome: Outcome) -> dict[str, Any]:
@@ -170,7 +164,8 @@ def _hand_in(out: Output, opened: Cell, config: Config, steps: Sequence[Step], *
     """Prepare what is not under way, split it, and hand it in; each batch's note is on the disk before it goes."""
     from rich.text import Text
 
-    from judges.batches import new_note_path, not_asked_yet, note_of, read_notes, split, write_note
+    from judges.batches import drop, new_note_path, not_asked_yet, note_of, read_notes, split, write_note
+    from judges.errors import BatchRefused
 
     folder = opened.folder / BATCHES_DIR
     backend = _backend(config)
@@ -185,7 +180,11 @@ def _hand_in(out: Output, opened: Cell, config: Config, steps: Sequence[Step], *
         requests = [
             (one.item.id, backend.params(one.asking.prepared.question, max_tokens=one.item.max_tokens)) for one in batch
         ]
-        batch_id = door.hand_in(requests)
+        try:
+            batch_id = door.hand_in(requests)
+        except BatchRefused:
+            drop(path)
+            raise
         write_note(path, note.model_copy(update={"status": "handed_in", "batch_id": batch_id}))
         handed.append({"batch": path.stem, "batch_id": batch_id, "steps": len(batch)})
     left = len(ready) - len(wanted)
@@ -204,7 +203,7 @@ def _ready(
     from judges.rejudge import prepare_asking, question_id
     from judges.steps import PicturesGone
     from runner.cli.judge_cases import view_for
-    from runner.rig import detect_settings, model_judge
+    from runner.rig import detect_settings, judge_key, model_judge
     from vision.errors import VisionError
 
     judge, view_of, settings = model_judge(config), view_for(opened), config.judge
@@ -219,7 +218,7 @@ def _ready(
             continue
         prepared = asking.prepared
         item = BatchItem(
-            id=question_id(step, judge.name, _key(config), prepared.prompt.sha256),
+            id=question_id(step, judge.name, judge_key(config), prepared.prompt.sha256),
             run_id=step.stored.entry.run_id,
             stage=step.stage,
             attempt=step.attempt,
@@ -302,7 +301,7 @@ def _collected(opened: Cell, config: Config, path: Path, note: BatchNote) -> dic
     there = {entry.run_id for entry in RunStore(opened.runs_dir).list()}
     wanted = sorted({item.run_id for item in note.items} & there)
     steps = {step.name: step for step in _steps(opened, wanted, None)}
-    result: Collected = read_in(note, door.results(note.batch_id), steps, load_prices())
+    result: Collected = read_in(note, door.results(note.batch_id, len(note.items)), steps, load_prices())
     write_note(path, note.model_copy(update={"status": "collected"}))
     return row | {
         "status": "collected",
@@ -323,11 +322,14 @@ def _batch_line(row: dict[str, Any]) -> Any:
 
 
 def _forget(out: Output, notes: dict[Path, BatchNote], name: str) -> int:
+    from judges.batches import forget
     from runner.rig import WrongRequest
 
     path = next((path for path in notes if path.stem == name), None)
     if path is None:
         raise WrongRequest(f"there is no batch {name!r}", next_step="list them: trialcell judge collect")
-    path.rename(path.with_name(f"forgotten_{path.name}"))
-    out.answer({"forgotten": name}, f"{name} is given up; what it would have answered may be asked anew")
+    kept = forget(path)
+    out.answer(
+        {"forgotten": name, "kept_as": kept.name}, f"{name} is given up; what it would have answered may be asked anew"
+    )
     return 0

@@ -270,7 +270,6 @@ def test_an_address_that_is_none_is_an_error_and_not_a_verdict(claude_server, mo
 def test_a_person_who_wants_to_stop_is_not_kept_waiting(claude_server):
     claude_server.always = claude_server.step(silent_s=30.0)
     judge = model_judge(settings(deadline_s=30))
-    judge._the_backend()
     begun_s = monotonic()
     got = judge.judge(evidence(given_up=lambda: bool(claude_server.seen)))
     assert (got.verdict, got.error) == (None, "stopped")

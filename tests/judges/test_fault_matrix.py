@@ -6,17 +6,22 @@ both must hold.
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
+import threading
+from dataclasses import replace
+from importlib import import_module
 from time import monotonic
 
 import numpy as np
 import pytest
 
 from judges.asking import GRACE_S
+from judges.opening import Opening
 from judges.protocol import Evidence, LabelledPicture
 from runner.config import Config, with_overrides
-from runner.rig import detect_settings, model_judge
+from runner.rig import backend_of, detect_settings, model_judge
 
 DEADLINE_S = 2.5
 SLACK_S = GRACE_S + 2.0  # for a busy machine; the deadline itself is the judge's own
@@ -37,7 +42,6 @@ def ask(claude_server, pictures):
         values = {"kind": kind, "base_url": url or claude_server.url, "deadline_s": DEADLINE_S, "crops": "false"}
         config = with_overrides(Config(), [f"judge.{k}={v}" for k, v in (values | set_).items()])
         judge = model_judge(config)
-        judge._the_backend()  # the SDK's import is no part of a judgement
         evidence = Evidence(stage="place", pictures=pictures, grip=None, settings=detect_settings(config))
         begun_s = monotonic()
         verdict = judge.judge(evidence)
@@ -427,4 +431,241 @@ def test_what_a_server_sends_can_be_written_down(claude_server, ask):
     claude_server.always = claude_server.step(body=odd.encode())
     got = ask()
     assert type(got).model_validate_json(got.model_dump_json()) == got
+    assert got.audit.cost_usd is None
+
+
+DEEP = "[" * 200_000
+"""Deeper than any reader of JSON goes down."""
+
+
+@BOTH
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("body", [DEEP, DEEP + "]" * 200_000, '{"error": ' * 100_000, '{"usage": ' + DEEP])
+def test_21_a_body_that_is_nested_without_an_end(claude_server, ask, kind, status, body):
+    claude_server.always = claude_server.step(status=status, body=body.encode(), headers={"retry-after-ms": "1"})
+    assert ask(kind).error == {200: "malformed", 400: "bad_request", 500: "server_error"}[status]
+
+
+@BOTH
+@pytest.mark.parametrize("depth", [60, 300, 900, 5000])
+@pytest.mark.parametrize("where", ["usage", "stop_details", "model", "id", "anything"])
+def test_21_a_good_reply_with_something_nested_in_it(claude_server, ask, kind, depth, where):
+    def body(seen):
+        good = json.loads(claude_server.message(claude_server.fitting("yes"))(seen))
+        good.pop(where, None)
+        return (json.dumps(good)[:-1] + f', "{where}": {{"a": {"[" * depth}{"]" * depth}}}}}').encode()
+
+    claude_server.always = claude_server.step(body=body)
+    assert ask(kind).error == "malformed"
+
+
+@BOTH
+def test_21_a_reply_that_names_without_an_end(claude_server, ask, kind):
+    def long(good):
+        return json.dumps({**good, "criteria": [{"id": "x\x1b" * 9, "met": "yes", "image_index": 1}] * 5_000})
+
+    claude_server.always = claude_server.step(body=spoilt(claude_server, long))
+    got = ask(kind)
+    assert got.error == "schema"
+    assert len(got.reason) < 1000
+    assert got.reason.isprintable()
+
+
+@BOTH
+def test_21_nesting_inside_the_text(claude_server, ask, kind):
+    claude_server.always = claude_server.step(body=spoilt(claude_server, lambda good: DEEP))
+    got = ask(kind)
+    assert got.error == "malformed"
+    assert len(got.audit.attempts[0].raw) == 20_000
+
+
+def counted(server, n):
+    """A good yes whose usage counts so many tokens of every kind."""
+
+    def body(seen):
+        good = json.loads(server.message(server.fitting("yes"))(seen))
+        names = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens", "cache_read_input_tokens")
+        return (json.dumps({**good, "usage": {}})[:-3] + "{" + ", ".join(f'"{k}": {n}' for k in names) + "}}").encode()
+
+    return server.step(body=body)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [10**400, 17 * 10**307, -(10**400), "1e400", "1" * 5000])
+def test_21_a_count_that_no_computer_holds(claude_server, ask, kind, n):
+    claude_server.always = counted(claude_server, n)
+    got = ask(kind)
+    assert (got.error, got.audit.cost_usd) == ("malformed", None)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [10**17, 2 * 10**9, -1, "1e300", "null", "true", '"many"', "[[]]"])
+def test_21_a_count_that_cant_be_leaves_the_cost_unknown(claude_server, ask, kind, n):
+    claude_server.always = counted(claude_server, n)
+    got = ask(kind, fine=True)
+    assert (got.verdict, got.audit.cost_usd, got.audit.input_tokens) == ("yes", None, None)
+    assert type(got).model_validate_json(got.model_dump_json()) == got
+
+
+@BOTH
+def test_21_what_else_goes_wrong_while_reading_is_on_record(claude_server, pictures, kind):
+    """Nothing is known to come to this; a fault of our own must not become a crash of a trial either."""
+    config = with_overrides(Config(), [f"judge.kind={kind}", f"judge.base_url={claude_server.url}"])
+    judge = model_judge(config)
+
+    def broken(*_):
+        raise OverflowError("int too large to convert to float")
+
+    judge._read = broken
+    evidence = Evidence(stage="place", pictures=pictures, grip=None, settings=detect_settings(config))
+    got = judge.judge(evidence)
+    assert (got.verdict, got.error, tried(got)) == (None, "malformed", ["malformed"] * 2)
+    assert "OverflowError" in got.reason
+    assert all(attempt.http_status == 200 and attempt.raw and attempt.cost_usd for attempt in got.audit.attempts)
+
+
+@BOTH
+@pytest.mark.parametrize("status", [200, 400, 529])
+def test_22_a_body_without_an_end_is_not_taken_in(claude_server, ask, kind, status):
+    claude_server.always = claude_server.step(status=status, body=b" " * 65536, endless=True)
+    got = ask(kind, deadline_s=20)
+    assert (got.error, got.audit.cost_usd) == ("malformed", None)
+    assert "no end" in got.reason
+
+
+@BOTH
+def test_22_a_good_reply_behind_too_much_of_nothing(claude_server, ask, kind):
+    claude_server.verdict = "yes"
+    claude_server.always = claude_server.step(body=lambda seen: b" " * 5_000_000 + claude_server.message()(seen))
+    assert ask(kind, deadline_s=20).error == "malformed"
+
+
+@BOTH
+def test_22_a_packed_body_may_hold_anything_and_is_not_unpacked(claude_server, ask, kind):
+    claude_server.verdict = "yes"
+    headers = {"content-encoding": "gzip"}
+    claude_server.always = claude_server.step(
+        body=lambda seen: gzip.compress(claude_server.message()(seen)), headers=headers
+    )
+    got = ask(kind)
+    assert (got.error, "packed" in got.reason) == ("malformed", True)
+    assert claude_server.seen[0].headers["accept-encoding"] == "identity"
+
+
+ODD = "\x1b]0;pwned\x07\x1b[31mred\x9b2J\u202eyes\n" + "x" * 10_000
+
+
+@BOTH
+@pytest.mark.parametrize("stop", ["end_turn", ODD])
+def test_23_what_a_server_calls_things_is_one_printable_line(claude_server, ask, kind, stop):
+    claude_server.model = ODD
+    more = {"id": ODD, "stop_details": {"type": ODD, ODD: [ODD]}}
+    more |= {} if kind == "compatible" else {"usage": {"input_tokens": 1, "output_tokens": 1, "tier": ODD}}
+    claude_server.always = claude_server.reply(claude_server.fitting("no"), stop_reason=stop, **more)
+    check_printable(ask(kind, fine=True))
+
+
+@BOTH
+def test_23_nor_does_an_error_reach_a_terminal_as_it_is(claude_server, ask, kind):
+    fault = {"type": ODD, "code": ODD, "message": ODD, "details": {"error_code": ODD}}
+    claude_server.always = claude_server.step(status=400, body=json.dumps({"error": fault}).encode())
+    check_printable(ask(kind))
+
+
+def check_printable(verdict):
+    def walk(value):
+        if isinstance(value, str):
+            assert value.isprintable(), value[:80]
+            assert len(value) < 1000
+        for key, item in value.items() if isinstance(value, dict) else ():
+            walk(key)
+            walk(item)
+        for item in value if isinstance(value, list) else ():
+            walk(item)
+
+    told = verdict.model_dump(mode="json")
+    audit = told.pop("audit")
+    walk(told)
+    walk({name: audit[name] for name in ("model", "request_id", "host", "sdk")})
+    for attempt in audit["attempts"]:
+        walk({**attempt, "raw": None})
+
+
+@BOTH
+@pytest.mark.parametrize("status", [201, 202, 203, 206])
+def test_24_another_success_is_no_answer(claude_server, ask, kind, status):
+    claude_server.verdict = "yes"
+    claude_server.always = claude_server.step(status=status, body=claude_server.message())
+    got = ask(kind)
+    assert (got.error, tried(got)) == ("malformed", ["malformed"] * 2)
+    assert got.audit.attempts[0].http_status == status
+
+
+@BOTH
+@pytest.mark.parametrize("role", ["user", "system", None, 7])
+def test_24_nobody_but_the_model_answers(claude_server, ask, kind, role):
+    def body(seen):
+        good = json.loads(claude_server.message(claude_server.fitting("yes"))(seen))
+        (good if kind == "claude" else good["choices"][0]["message"])["role"] = role
+        return json.dumps(good).encode()
+
+    claude_server.always = claude_server.step(body=body)
+    assert ask(kind).error == "malformed"
+
+
+@BOTH
+def test_25_a_slow_start_counts_in_the_deadline(claude_server, pictures, kind):
+    claude_server.verdict = "yes"
+    settings = [f"judge.kind={kind}", f"judge.base_url={claude_server.url}", "judge.deadline_s=0.5"]
+    config = with_overrides(Config(), settings)
+    judge, go_on = model_judge(config), threading.Event()
+    opened = []
+
+    def slow():
+        go_on.wait(30)
+        opened.append(backend_of(config))
+        return opened[-1]
+
+    judge._opening = Opening(slow)
+    evidence = Evidence(stage="place", pictures=pictures, grip=None, settings=detect_settings(config))
+    begun_s = monotonic()
+    got = judge.judge(evidence)
+    assert monotonic() - begun_s < 0.5 + SLACK_S
+    assert (got.verdict, got.error, got.audit.attempts) == (None, "timeout", ())
+    stopped = judge.judge(replace(evidence, given_up=lambda: True))
+    assert (stopped.verdict, stopped.error) == (None, "stopped")
+    assert claude_server.seen == []
+    go_on.set()
+    judge.settings = replace(judge.settings, policy=replace(judge.settings.policy, deadline_s=20.0))
+    assert [judge.judge(evidence).verdict for _ in range(2)] == ["yes", "yes"]
+    assert len(opened) == 1
+
+
+def test_26_nothing_of_the_environment_but_the_key_goes_out(claude_server, ask, monkeypatch):
+    told = {"CUSTOM_HEADERS": "x-secret: other\nauthorization: Bearer evil", "AUTH_TOKEN": "evil", "PROFILE": "evil"}
+    for name, value in told.items():
+        monkeypatch.setenv(f"ANTHROPIC_{name}", value)
+    ask(fine=True)
+    (seen,) = claude_server.seen
+    assert "x-secret" not in seen.headers
+    assert seen.headers["authorization"] == "Bearer sk-test-0123456789"
+    assert "evil" not in str(seen.headers)
+
+
+def test_26_no_log_level_of_the_environment_writes_pictures(claude_server, ask, monkeypatch, caplog):
+    monkeypatch.setenv("ANTHROPIC_LOG", "debug")
+    import_module("anthropic._utils._logs").setup_logging()  # what the SDK does when it is loaded
+    ask(fine=True)
+    assert not any(claude_server.seen[0].images[0][:50] in record.getMessage() for record in caplog.records)
+    assert not any(record.name.startswith(("anthropic", "httpx2")) for record in caplog.records)
+
+
+def test_27_one_billed_and_one_lost_try_have_no_sum(claude_server, ask):
+    claude_server.play(
+        claude_server.reply("no JSON"),
+        claude_server.step(body=claude_server.message(), cut_at=200),
+        claude_server.reply(),
+    )
+    got = ask(fine=True)
+    assert [attempt.cost_usd is None for attempt in got.audit.attempts] == [False, True, False]
     assert got.audit.cost_usd is None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import socket
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -10,18 +14,30 @@ import pytest
 
 from judges.asking import Policy
 from judges.batch_door import BatchDoor
-from judges.batches import BatchItem, Ready, collect, not_asked_yet, note_of, read_notes, split, write_note
+from judges.batches import (
+    BatchItem,
+    Ready,
+    collect,
+    forget,
+    new_note_path,
+    not_asked_yet,
+    note_of,
+    read_notes,
+    split,
+    write_note,
+)
 from judges.budget import Budget
 from judges.claude import ModelJudge, ModelSettings
 from judges.client import AnthropicBackend
-from judges.errors import BatchFailed, ForeignResults
+from judges.errors import BatchFailed, BatchRefused, ForeignResults
+from judges.panel import PanelJudge, RepeatedJudge
 from judges.prices import load_prices
 from judges.rejudge import add_later, prepare_asking, question_id, rejudge
 from judges.scripted import ScriptedJudge
 from judges.steps import PicturesGone, evidence_of_step, label_on, steps_of
 from runs.rulings import rule
 from runs.schema.run import Ending
-from runs.schema.verdict import JudgeAudit, Judgment, Verdict
+from runs.schema.verdict import JudgeAudit, Judgment, SentImage, Verdict
 from runs.store import RunHeader, RunStore
 from runs.verdicts import standing_in
 from vision.detect.protocol import DetectSettings
@@ -146,7 +162,7 @@ def test_claude_is_asked_online_and_a_second_time_with_the_very_same_bytes(past,
     assert first.verdict.verdict == "no"
     images = reread(step, store).log.rejudged[0].verdict.audit.images
     assert all((store.runs_dir.parent / image.image).is_file() for image in images)
-    other = ModelJudge("claude", claude._open_backend, claude.settings, claude.budget, model="claude-haiku-5-5")
+    other = ModelJudge("claude", claude._opening._open, claude.settings, claude.budget, model="claude-haiku-5-5")
     (second,) = rejudge([reread(step, store)], other, key="other", settings=SETTINGS, view_of=lambda _: None)
     assert second.verdict.audit.image_hashes == first.verdict.audit.image_hashes
     assert claude_server.seen[0].images == claude_server.seen[1].images
@@ -162,6 +178,65 @@ def test_sent_bytes_that_were_changed_are_not_sent_again(past, store, claude):
     assert "other bytes than those that were sent" in outcome.skipped
 
 
+@pytest.fixture
+def sent_with_crops(past, store):
+    """A step about which a model got a whole picture and a closer look, as its audit says; and those bytes."""
+    step = past()
+    folder, run_id = step.stored.entry.folder, step.stored.entry.run_id
+    images, sent = [], []
+    for index, level in enumerate((30, 200), start=1):
+        data = jpeg(level)
+        path = folder / f"{run_id}_place_sent_{index}.jpg"
+        path.write_bytes(data)
+        sent.append(base64.b64encode(data).decode())
+        record = SentImage(
+            index=index, role="after", sha256_sent=hashlib.sha256(data).hexdigest(), sha256_source="s", width_px=320,
+            height_px=240, n_bytes=len(data), crop_of=1 if index == 2 else None, image=f"runs/{run_id}/{path.name}",
+        )  # fmt: skip
+        images.append(record)
+    audit = JudgeAudit(judge="claude", crops=True, images=tuple(images))
+    add_later(step, "tc_earlier", Verdict(stage="place", verdict="no", reason="seen", audit=audit))
+    return reread(step, store), sent
+
+
+@pytest.mark.parametrize("crops", [True, False])
+def test_sent_bytes_go_again_only_to_a_judge_that_would_be_sent_the_same(
+    sent_with_crops, store, claude, claude_server, crops
+):
+    step, sent = sent_with_crops
+    claude.settings = replace(claude.settings, crops=crops)
+    (outcome,) = ask(step, claude)
+    assert (claude_server.seen[0].images == sent) is crops
+    assert len(claude_server.seen[0].images) == 2
+    audit = outcome.verdict.audit
+    assert audit.crops is crops
+    assert any(image.crop_of is not None for image in audit.images) is crops
+    kept = [(store.runs_dir.parent / image.image).read_bytes() for image in audit.images]
+    assert [base64.b64encode(data).decode() for data in kept] == claude_server.seen[0].images
+
+
+def test_a_panel_and_an_ask_again_get_those_bytes_too_and_all_is_kept(sent_with_crops, store, claude, claude_server):
+    step, sent = sent_with_crops
+    panel = PanelJudge((ScriptedJudge({"place": ["no"]}), RepeatedJudge(claude, 2)))
+    (outcome,) = ask(step, panel, crops=True)
+    assert [seen.images for seen in claude_server.seen] == [sent, sent[::-1]]
+    (later,) = [one for one in reread(step, store).log.rejudged if one.verdict.audit.judge == "panel"]
+    models = later.verdict.members[1].members
+    assert [[image.image for image in one.audit.images] for one in models] == [
+        [image.image for image in step.log.rejudged[0].verdict.audit.images][::order] for order in (1, -1)
+    ]
+    assert outcome.verdict.verdict == "no"
+
+
+def test_what_a_panel_is_sent_anew_is_kept(past, store, claude, claude_server):
+    step = past()
+    ask(step, PanelJudge((ScriptedJudge({"place": ["no"]}), RepeatedJudge(claude, 2))))
+    (later,) = reread(step, store).log.rejudged
+    for seen, one in zip(claude_server.seen, later.verdict.members[1].members, strict=True):
+        kept = [(store.runs_dir.parent / image.image).read_bytes() for image in one.audit.images]
+        assert [base64.b64encode(data).decode() for data in kept] == seen.images
+
+
 # --- batches -------------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +245,7 @@ def ready(claude, claude_server):
     """A step as it is handed in."""
 
     def make(step):
-        backend = claude._open_backend()
+        backend = claude._opening._open()
         asking = prepare_asking(step, SETTINGS, None, language="en", crops=False)
         prepared = asking.prepared
         item = BatchItem(
@@ -245,6 +320,13 @@ def succeeded(item, said, *, stop_reason="end_turn", **changes):
     return {"custom_id": item.id, "result": {"type": "succeeded", "message": message | changes}}
 
 
+def spliced(item, key, text):
+    """A good yes with a piece of JSON in it that no tool writes."""
+    line = succeeded(item, reply_of(item, "yes"))
+    line["result"]["message"].pop(key, None)
+    return json.dumps(line).replace('"type": "message"', f'"type": "message", "{key}": {text}').encode() + b"\n"
+
+
 def errored(item, kind="invalid_request_error"):
     error = {"type": "error", "error": {"type": kind, "message": "injected"}, "request_id": "req_1"}
     return {"custom_id": item.id, "result": {"type": "errored", "error": error}}
@@ -256,7 +338,9 @@ def service(claude_server):
 
 
 def collected(note, door, steps, store):
-    return collect(note, door.results(note.batch_id), {step.name: step for step in steps}, load_prices())
+    return collect(
+        note, door.results(note.batch_id, len(note.items)), {step.name: step for step in steps}, load_prices()
+    )
 
 
 def handed(batch):
@@ -267,7 +351,7 @@ def test_a_batch_is_handed_in_with_the_same_request_as_online(past, ready, door,
     step = past()
     one = ready(step)
     claude_server.play(service.batch("in_progress"))
-    backend = claude._open_backend()
+    backend = claude._opening._open()
     params = backend.params(one.asking.prepared.question, max_tokens=2000)
     assert door.hand_in([(one.item.id, params)]) == "msgbatch_1"
     wire = claude_server.seen[-1]
@@ -323,6 +407,11 @@ def one_yes(item):
         (lambda i: succeeded(i, "```json\n" + json.dumps(reply_of(i, "yes")) + "\n```"), None, "malformed"),
         (lambda i: succeeded(i, reply_of(i, "yes"), content=[]), None, "malformed"),
         (lambda i: succeeded(i, reply_of(i, "yes"), type="error"), None, "malformed"),
+        (lambda i: succeeded(i, reply_of(i, "yes"), role="user"), None, "malformed"),
+        (lambda i: succeeded(i, reply_of(i, "yes"), usage={"input_tokens": 10**400}), None, "missing"),
+        (lambda i: spliced(i, "usage", "[" * 300 + "]" * 300), None, "missing"),
+        (lambda i: spliced(i, "usage", "[" * 200_000), None, "missing"),
+        (lambda i: spliced(i, "stop_details", "[" * 5000 + "]" * 5000), None, "missing"),
         (lambda i: {"custom_id": i.id, "result": {"type": "succeeded", "message": "<html>"}}, None, "malformed"),
         (lambda i: succeeded(i, reply_of(i, "yes", target_location="on_rim")), "unsure", "inconsistent"),
         (lambda i: succeeded(i, reply_of(i, "yes", confidence=0.2)), "unsure", "low_confidence"),
@@ -338,6 +427,105 @@ def test_no_odd_result_is_a_yes(past, ready, door, service, store, line, word, c
     assert found.to_go == ((one.item.id,) if word is None else ())
     (later,) = reread(step, store).log.rejudged
     assert len(later.verdict.audit.attempts) == 1
+
+
+def test_one_line_that_no_one_can_read_spoils_no_other(past, ready, door, service, store):
+    steps = [past(), past()]
+    items = [ready(step) for step in steps]
+    odd = spliced(items[0].item, "usage", "[" * 100_000)
+    service.fetched(odd, b"\xff\xfe\n", b"\n", succeeded(items[1].item, reply_of(items[1].item, "no")))
+    found = collected(handed(items), door, steps, store)
+    assert [outcome.verdict.error for outcome in found.outcomes] == ["missing", None]
+    assert found.to_go == (items[0].item.id,)
+
+
+def test_a_count_that_cant_be_leaves_a_batchs_cost_unknown(past, ready, door, service, store):
+    one = ready(step := past())
+    usage = {"input_tokens": 3 * 10**9, "output_tokens": 1}
+    service.fetched(succeeded(one.item, reply_of(one.item, "no"), usage=usage))
+    (outcome,) = collected(handed([one]), door, [step], store).outcomes
+    assert (outcome.verdict.verdict, outcome.verdict.audit.cost_usd) == ("no", None)
+
+
+def test_only_a_line_feed_ends_a_line_of_results(past, ready, door, service, store):
+    one = ready(step := past())
+    reply = reply_of(one.item, "no", reason="a\u2028b\x85c\x0cd")
+    line = json.dumps(succeeded(one.item, json.dumps(reply, ensure_ascii=False)), ensure_ascii=False)
+    service.fetched(line.encode() + b"\n")
+    (outcome,) = collected(handed([one]), door, [step], store).outcomes
+    assert outcome.verdict.verdict == "no"
+
+
+def test_results_without_an_end_are_not_taken_in(door, service, claude_server):
+    claude_server.play(service.batch(), service.batch(), claude_server.step(body=b"x" * 65536, endless=True))
+    with pytest.raises(BatchFailed, match="no end"):
+        list(door.results("msgbatch_1", 1))
+    claude_server.play(claude_server.step(body=b" " * 65536, endless=True))
+    with pytest.raises(BatchFailed, match="no end"):
+        door.state("msgbatch_1")
+
+
+def test_what_a_service_calls_things_is_one_printable_line(past, ready, door, service, store, claude_server):
+    odd = "\x1b]0;x\x07\x9b2J\u202e\n"
+    one = ready(step := past())
+    stranger = one.item.model_copy(update={"id": odd})
+    told = succeeded(one.item, reply_of(one.item, "no"), model=odd, id=odd, stop_reason=odd)
+    service.fetched(one_yes(stranger), told)
+    found = collected(handed([one]), door, [step], store)
+    (attempt,) = found.outcomes[0].verdict.audit.attempts
+    texts = [*found.unknown, attempt.model_returned, attempt.message_id, attempt.stop_reason, attempt.detail]
+    assert all(text.isprintable() for text in [*texts, found.outcomes[0].verdict.reason])
+    error = {"type": "error", "error": {"type": odd, "message": odd}}
+    claude_server.play(claude_server.step(status=404, body=json.dumps(error).encode()))
+    with pytest.raises(BatchFailed) as caught:
+        door.state("msgbatch_1")
+    assert str(caught.value).isprintable()
+    claude_server.play(claude_server.step(body=json.dumps({"id": odd}).encode()))
+    with pytest.raises(BatchFailed, match="names no batch"):
+        door.hand_in([("tc_1", {"model": "m", "max_tokens": 1, "messages": []})])
+
+
+def test_no_header_of_the_environment_goes_to_a_batch(door, service, claude_server, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-secret: other")
+    claude_server.play(service.batch())
+    door.state("msgbatch_1")
+    assert "x-secret" not in claude_server.seen[0].headers
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [(307, True), (400, True), (401, True), (404, True), (413, True), (429, True), (529, True)]
+    + [(408, False), (409, False), (500, False), (503, False)],
+)
+def test_a_refusal_is_told_from_not_knowing(door, claude_server, status, refused):
+    claude_server.play(claude_server.error(status, "some_error"))
+    with pytest.raises(BatchFailed) as caught:
+        door.hand_in([("tc_1", {"model": "m", "max_tokens": 1, "messages": []})])
+    assert isinstance(caught.value, BatchRefused) is refused
+    assert ("nothing of it is under way" in str(caught.value)) is refused
+    assert len(claude_server.seen) == 1
+
+
+def test_a_server_that_is_not_there_has_taken_nothing():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(BatchRefused):
+        BatchDoor(api_key=KEY, base_url=url).hand_in([("tc_1", {"model": "m", "max_tokens": 1, "messages": []})])
+
+
+def test_a_batch_that_is_given_up_keeps_its_number_and_its_note(past, ready, tmp_path):
+    note = note_of([ready(past())], "host")
+    for number in (1, 2):
+        path = new_note_path(tmp_path)
+        assert path.name == f"batch_000{number}.json"
+        write_note(path, note.model_copy(update={"batch_id": str(number)}))
+        forget(path)
+    write_note(tmp_path / "batch_0001.json", note.model_copy(update={"batch_id": "3"}))
+    forget(tmp_path / "batch_0001.json")
+    kept = {path.name: json.loads(path.read_text())["batch_id"] for path in tmp_path.glob("forgotten_*.json")}
+    expected = {"forgotten_batch_0001.json": "1", "forgotten_batch_0002.json": "2", "forgotten_batch_0001_2.json": "3"}
+    assert kept == expected
 
 
 def test_an_id_that_nobody_asked_for_is_told_and_judges_nothing(past, ready, door, service, store):
@@ -364,21 +552,21 @@ def test_collecting_twice_adds_nothing_twice(past, ready, door, service, store):
 def test_the_key_goes_to_no_foreign_results(door, service, claude_server, url):
     claude_server.play(service.batch(results_url=url))
     with pytest.raises(ForeignResults, match="nothing was asked of it"):
-        list(door.results("msgbatch_1"))
+        list(door.results("msgbatch_1", 1))
     assert len(claude_server.seen) == 1
 
 
 def test_an_address_that_changes_between_two_looks_is_refused_too(door, service, claude_server):
     claude_server.play(service.batch(), service.batch(results_url="http://127.0.0.1:9/results"))
     with pytest.raises(ForeignResults):
-        list(door.results("msgbatch_1"))
+        list(door.results("msgbatch_1", 1))
 
 
 def test_a_redirect_is_not_followed(door, service, claude_server):
     elsewhere = claude_server.step(status=307, headers={"location": "http://127.0.0.1:9/results"})
     claude_server.play(service.batch(), service.batch(), elsewhere)
     with pytest.raises(BatchFailed):
-        list(door.results("msgbatch_1"))
+        list(door.results("msgbatch_1", 1))
 
 
 @pytest.mark.parametrize("trouble", ["error", "html", "empty", "reset"])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
+from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+
+from judges.kept import Judging
 
 
 @pytest.fixture
@@ -128,8 +132,6 @@ def test_doctor_says_what_a_server_really_does(claude_server, trialcell, tmp_pat
 
 
 def colours_of(seen):
-    from base64 import b64decode
-
     names = {"red": (40, 40, 220), "green": (60, 170, 40), "blue": (210, 90, 30), "yellow": (40, 220, 240)}
     names |= {"black": (15, 15, 15), "white": (245, 245, 245)}
     told = []
@@ -138,3 +140,48 @@ def colours_of(seen):
         mean = image.reshape(-1, 3).mean(axis=0)
         told.append(min(names, key=lambda name: np.abs(np.array(names[name]) - mean).sum()))
     return {"first": told[0], "second": told[1]}
+
+
+@pytest.fixture
+def cell(trialcell, tmp_path):
+    made = tmp_path / "cell"
+    assert trialcell("init", "--cell", made).code == 0
+    return made
+
+
+def test_in_a_cell_answer_and_what_was_sent_are_kept(trialcell, claude_server, pictures, cell):
+    claude_server.play(claude_server.error(503, retry_after_ms="1"), claude_server.reply())
+    named = ("--stage", "place", "--before", pictures["before"], "--after", pictures["after"], "--cell", cell)
+    told = trialcell("judge", "ask", "--judge", "claude", *named, "--json")
+    folder = Path(told.object["kept_in"])
+    assert folder.parent == cell / "judgings"
+    (kept,) = Judging(folder).answers()
+    assert [attempt.gate for attempt in kept.verdict.audit.attempts] == ["overloaded", "passed"]
+    sent = [(cell / image.image).read_bytes() for image in kept.verdict.audit.images]
+    assert [b64encode(data).decode() for data in sent] == claude_server.seen[-1].images
+    assert told.object["audit"]["images"][0]["image"] == kept.verdict.audit.images[0].image
+    text = (folder / "answers.jsonl").read_text()
+    assert "sk-test" not in text
+    assert claude_server.seen[-1].images[0][:100] not in text
+    claude_server.always = claude_server.error(401)
+    failed = trialcell("judge", "ask", "--judge", "claude", *named)
+    assert failed.code == 6
+    assert f"kept in {cell / 'judgings'}" in failed.out
+    assert len(list((cell / "judgings").iterdir())) == 2
+
+
+def test_nothing_is_kept_where_that_is_asked_for_or_there_is_no_cell(trialcell, claude_server, ask, pictures, cell):
+    named = ("--stage", "place", "--before", pictures["before"], "--after", pictures["after"], "--cell", cell)
+    told = trialcell("judge", "ask", "--judge", "claude", *named, "--no-keep", "--json")
+    assert (told.code, told.object["kept_in"]) == (0, None)
+    assert told.object["audit"]["images"][0]["image"] is None
+    assert not (cell / "judgings").exists()
+    assert ask("--json").object["kept_in"] is None
+
+
+def test_what_cant_be_kept_is_not_sent(trialcell, claude_server, pictures, cell):
+    (cell / "judgings").write_text("in the way")
+    named = ("--stage", "place", "--after", pictures["after"], "--cell", cell)
+    told = trialcell("judge", "ask", "--judge", "claude", *named)
+    assert told.code == 4
+    assert claude_server.seen == []

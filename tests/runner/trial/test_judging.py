@@ -20,7 +20,7 @@ def test_a_judge_is_shown_before_and_after_and_nothing_that_the_controller_belie
         assert [picture.role for picture in evidence.pictures] == ["before", "after"]
     assert pick.grip.holding is True
     assert place.grip.holding is False
-    about_asking = {"repeat", "keep", "given_up"}
+    about_asking = {"repeat", "keep", "sent", "given_up"}
     assert set(Evidence.__slots__) == {"stage", "pictures", "grip", "settings", "view", "attempt"} | about_asking
     for verdict, evidence in zip(played.log.verdicts, (pick, place), strict=True):
         assert verdict.audit.image_hashes == tuple(picture.sha256 for picture in evidence.pictures)
