@@ -118,7 +118,7 @@ def import_(
         Text(f"{name}: {made.arm.n_joints} joints from {chain.base_link} to {chain.tip_link}, in {file}", style="bold"),
         _joints(made.arm),
         *(Text(f"note: {note}") for note in made.notes),
-        Text(f"next: trialcell ik show 0.15 0.15 0.15 --arm {file} --out ik.png", style="dim"),
+        Text(f"next: trialcell ik show --x 0.15 --y 0.15 --z 0.15 --arm {file} --out ik.png", style="dim"),
     )
     return 0
 

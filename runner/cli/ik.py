@@ -18,7 +18,4 @@ def _ik() -> None:
 
 app.command(epilog="Example: trialcell ik solve --x 0.12 --y 0.03 --z 0.2 --tilt-deg 50 --all")(solve)
 app.command(epilog="Example: trialcell ik compare --targets 20")(compare)
-app.command(
-    epilog="Example: trialcell ik show 0.12 0.03 0.2 --tilt-deg 50 --out ik.png",
-    context_settings={"ignore_unknown_options": True},  # -0.1 is a number
-)(show)
+app.command(epilog="Example: trialcell ik show --x 0.12 --y 0.03 --z 0.2 --tilt-deg 50 --out ik.png")(show)

@@ -22,9 +22,9 @@ _FAR = 5.0  # a target this many times farther than the arm is long is in other 
 
 
 def show(
-    x: Annotated[float, typer.Argument(help="Right, metres.")],
-    y: Annotated[float, typer.Argument(help="Up, metres.")],
-    z: Annotated[float, typer.Argument(help="Forward, metres.")],
+    x: Annotated[float, typer.Option(help="Right, metres.")],
+    y: Annotated[float, typer.Option(help="Up, metres.")],
+    z: Annotated[float, typer.Option(help="Forward, metres.")],
     tilt_deg: Annotated[float | None, typer.Option(help="Tool below the level; 90 points straight down.")] = None,
     heading_deg: Annotated[
         float | None, typer.Option(help="Of the tool, from +x toward +z; away from the base by default.")
@@ -33,6 +33,7 @@ def show(
         str | None, typer.Option(metavar="NAME|FILE", help="An arm by itself; the cell's with its tool by default.")
     ] = None,
     start: Annotated[str | None, typer.Option(metavar="J0,J1,…", help="Where to begin; home by default.")] = None,
+    solver: Annotated[str, typer.Option(metavar="NAME", help="dls, ccd or fabrik.")] = "dls",
     attempts: Annotated[int, typer.Option(min=1, max=50, help="Starts to try, at most.")] = 8,
     out_file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The picture.")] = Path("ik.png"),
     rerun: Annotated[
@@ -59,10 +60,10 @@ def show(
     model, base = _arm_and_base(arm, cell)
     target = _target((x, y, z), tilt_deg, heading_deg, model, base)
     limits = JointLimits.of(model)
-    name, solver = _solver(model, limits)
+    name, stopping = _solver(solver, model, limits)
     begin = _start(start, model)
     with out.aside.status("searching"):
-        found = trace(solver, target, begin, limits, attempts=attempts)
+        found = trace(stopping, target, begin, limits, attempts=attempts)
     picture = ik_picture(found, model, base, solver=name, tolerance_mm=TOLERANCE_MM, tolerance_deg=TOLERANCE_DEG)
     write_png(out_file, picture)
     if rerun is not None:
@@ -77,17 +78,26 @@ def show(
     return 0
 
 
-def _solver(arm: ArmModel, limits: JointLimits) -> tuple[str, Callable[[int], IkSolver]]:
-    """The solver's name, and how to make one that may take so many steps."""
+def _solver(name: str, arm: ArmModel, limits: JointLimits) -> tuple[str, Callable[[int], IkSolver]]:
+    """The solver's title, and how to make one that may take so many steps. The closed form takes none."""
+    from runner.kinematics.ik.ccd import CyclicCoordinateDescent
     from runner.kinematics.ik.dls import DampedLeastSquares
+    from runner.kinematics.ik.fabrik import Fabrik
+    from runner.kinematics.ik.solvers import solver_kind
 
-    def stopping(steps: int) -> IkSolver:
-        tolerance_m = TOLERANCE_MM / 1000.0
-        return DampedLeastSquares(
+    tolerance_m = TOLERANCE_MM / 1000.0
+    stepping: dict[str, Callable[[int], IkSolver]] = {
+        "dls": lambda steps: DampedLeastSquares(
             arm, limits=limits, tolerance_m=tolerance_m, tolerance_deg=TOLERANCE_DEG, max_steps=steps
-        )
-
-    return "damped least squares", stopping
+        ),
+        "ccd": lambda steps: CyclicCoordinateDescent(
+            arm, limits=limits, tolerance_m=tolerance_m, tolerance_deg=TOLERANCE_DEG, max_steps=steps
+        ),
+        "fabrik": lambda steps: Fabrik(arm, limits=limits, tolerance_m=tolerance_m, max_steps=steps),
+    }
+    if name not in stepping:
+        raise typer.BadParameter(f"--solver is one that takes steps: {', '.join(stepping)}; got {name!r}")
+    return solver_kind("dls-once" if name == "dls" else name).title, stepping[name]
 
 
 def _arm_and_base(arm: str | None, cell: Path) -> tuple[ArmModel, BaseInCell]:

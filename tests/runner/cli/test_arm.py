@@ -64,7 +64,7 @@ def test_import_writes_an_arm_file_that_a_cell_can_name(trialcell, plain):
     arm, _ = arm_of(open_cell(plain / "desk").config)
     assert arm.name == "plain"
     assert arm.n_joints == 6
-    shown = trialcell("ik", "show", "0.2", "0.2", "0.2", "--cell", "desk", "--json")
+    shown = trialcell("ik", "show", "--x", "0.2", "--y", "0.2", "--z", "0.2", "--cell", "desk", "--json")
     assert shown.object["arm"] == "plain"
     assert shown.object["status"] == "converged"
 

@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_it_draws_and_says_how_it_went(trialcell, here):
-    told = trialcell("ik", "show", "-0.1", "0.05", "0.15", "--tilt-deg", "90", *ARM, "--json")
+    told = trialcell("ik", "show", "--x", "-0.1", "--y", "0.05", "--z", "0.15", "--tilt-deg", "90", *ARM, "--json")
     assert told.code == 0, told.err
     answer = told.object
     assert answer["status"] == "converged"
@@ -27,7 +27,7 @@ def test_it_draws_and_says_how_it_went(trialcell, here):
 
 
 def test_out_of_reach_is_drawn_too_and_said(trialcell, here):
-    told = trialcell("ik", "show", "0", "0.1", "0.9", *ARM, "--attempts", "2", "--out", "far.png")
+    told = trialcell("ik", "show", "--x", "0", "--y", "0.1", "--z", "0.9", *ARM, "--attempts", "2", "--out", "far.png")
     assert told.code == 0
     assert "stalled" in told.out
     assert (here / "far.png").exists()
@@ -35,29 +35,33 @@ def test_out_of_reach_is_drawn_too_and_said(trialcell, here):
 
 def test_a_start_of_ones_own_and_a_heading(trialcell):
     told = trialcell(
-        *("ik", "show", "0.1", "0.1", "0.15", "--tilt-deg", "90", "--heading-deg", "45"),
+        *("ik", "show", "--x", "0.1", "--y", "0.1", "--z", "0.15", "--tilt-deg", "90", "--heading-deg", "45"),
         *("--start", "10,-30,-60,0,0,0", *ARM, "--json"),
     )
     assert told.code == 0, told.err
     assert told.object["residual_deg"] < 0.01
 
 
+def at(x, y, z):
+    return ["--x", x, "--y", y, "--z", z]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["120", "30", "200", *ARM], "give metres, not mm"),
-        (["15", "3", "2", *ARM], "give metres, not mm"),
-        (["nan", "0", "0", *ARM], "three finite numbers"),
-        (["0.1", "0.1", "0.1", "--tilt-deg", "inf", *ARM], "angles finite degrees"),
-        (["0.1", "0.1", "0.1", "--heading-deg", "3", *ARM], "give --tilt-deg too"),
-        (["0.1", "0.1", "0.1", "--arm", "nobody"], "no arm called 'nobody'"),
-        (["0.1", "0.1", "0.1", "--start", "a,b", *ARM], "--start wants angles"),
-        (["0.1", "0.1", "0.1", "--start", "1,2", *ARM], "has 6 joints"),
-        (["0.1", "0.1", "0.1", "--start", "0,0,200,0,0,0", *ARM], "j2 at 200.00° is outside"),
-        (["0.1", "0.1", "0.1", "--out", "x.jpg", *ARM], "the picture is a .png"),
-        (["0.1", "0.1", "0.1", "--rerun", "x.mp4", *ARM], "ends in .rrd"),
-        (["0.1", "0.1", "0.1", "--out", "/proc/none/x.png", *ARM], "can't write"),
-        (["0.1", "0.1", *ARM], "Missing argument"),
+        ([*at("120", "30", "200"), *ARM], "give metres, not mm"),
+        ([*at("15", "3", "2"), *ARM], "give metres, not mm"),
+        ([*at("nan", "0", "0"), *ARM], "three finite numbers"),
+        ([*at("0.1", "0.1", "0.1"), "--tilt-deg", "inf", *ARM], "angles finite degrees"),
+        ([*at("0.1", "0.1", "0.1"), "--heading-deg", "3", *ARM], "give --tilt-deg too"),
+        ([*at("0.1", "0.1", "0.1"), "--arm", "nobody"], "no arm called 'nobody'"),
+        ([*at("0.1", "0.1", "0.1"), "--start", "a,b", *ARM], "--start wants angles"),
+        ([*at("0.1", "0.1", "0.1"), "--start", "1,2", *ARM], "has 6 joints"),
+        ([*at("0.1", "0.1", "0.1"), "--start", "0,0,200,0,0,0", *ARM], "j2 at 200.00° is outside"),
+        ([*at("0.1", "0.1", "0.1"), "--out", "x.jpg", *ARM], "the picture is a .png"),
+        ([*at("0.1", "0.1", "0.1"), "--rerun", "x.mp4", *ARM], "ends in .rrd"),
+        ([*at("0.1", "0.1", "0.1"), "--out", "/proc/none/x.png", *ARM], "can't write"),
+        (["--x", "0.1", "--y", "0.1", *ARM], "Missing option"),
     ],
 )
 def test_every_mistake_is_one_sentence(trialcell, here, arguments, told):
@@ -71,7 +75,7 @@ def test_every_mistake_is_one_sentence(trialcell, here, arguments, told):
 def test_without_the_extra_a_recording_is_refused_with_the_way_to_get_it(trialcell, monkeypatch):
     monkeypatch.setitem(sys.modules, "rerun", None)
     monkeypatch.delitem(sys.modules, "runner.pictures.recording", raising=False)
-    told = trialcell("ik", "show", "0.1", "0.1", "0.1", *ARM, "--rerun", "x.rrd")
+    told = trialcell("ik", "show", "--x", "0.1", "--y", "0.1", "--z", "0.1", *ARM, "--rerun", "x.rrd")
     assert told.code == 2
     assert 'pip install "trialcell[view]"' in told.err
 
@@ -81,7 +85,7 @@ def test_a_recording_and_a_viewer_without_a_screen(trialcell, here, monkeypatch)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    told = trialcell("ik", "show", "0.1", "0.1", "0.1", *ARM, "--view")
+    told = trialcell("ik", "show", "--x", "0.1", "--y", "0.1", "--z", "0.1", *ARM, "--view")
     assert told.code == 4
     assert "there is no screen here" in told.err
     assert "rerun --web-viewer ik.rrd" in told.err
