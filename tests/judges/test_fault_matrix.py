@@ -339,7 +339,7 @@ def test_18_a_refused_port(ask, kind):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    got = ask(kind, url=url)
+    got = ask(kind, url=url, deadline_s=20)
     assert (got.error, tried(got)) == ("connection", ["connection"] * 3)
 
 
@@ -347,9 +347,9 @@ def test_18_a_refused_port(ask, kind):
 def test_18_a_reset_and_a_cut_in_the_body(claude_server, ask, kind):
     claude_server.verdict = "yes"
     claude_server.always = claude_server.step(reset=True)
-    assert ask(kind).error == "connection"
+    assert ask(kind, deadline_s=20).error == "connection"
     claude_server.always = claude_server.step(body=claude_server.message(), cut_at=300)
-    assert ask(kind).error in ("connection", "malformed")
+    assert ask(kind, deadline_s=20).error in ("connection", "malformed")
 
 
 @BOTH
