@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from runs.appended import with_appended
 from runs.errors import NotARunLog, RecordError, RunInProgress, RunNotFound, StorageUnwritable
 from runs.events import EVENTS_FILE, RUN_FILE, RunCreated, RunHeader, event_line, parse_line, utc_text
-from runs.files import storage, sync_folder, write_all, write_atomic
+from runs.files import mark_changed, storage, sync_folder, write_all, write_atomic
 from runs.migrate import load_log
 from runs.recover import read_events, rebuilt
 from runs.schema.run import RunLog
@@ -163,7 +163,7 @@ class RunStore:
 
     def _entry(self, run_id: str) -> RunEntry:
         folder = self.runs_dir / run_id
-        return RunEntry(run_id, folder, _state_of(folder))
+        return RunEntry(run_id, folder, state_of(folder))
 
     def find(self, wanted: str) -> RunEntry:
         """The run called `wanted`: its id, its number with or without zeros or `run_`, or `latest`.
@@ -236,6 +236,7 @@ def _recover(folder: Path, path: Path, *, overwrite: bool) -> RunLog:
         with storage(folder):
             path.replace(path.with_name(f"{path.name}.damaged"))
     write_atomic(path, log_bytes(log))
+    mark_changed(folder)
     return log
 
 
@@ -253,7 +254,8 @@ def _is_being_written(folder: Path) -> bool:
     return False
 
 
-def _state_of(folder: Path) -> RunState:
+def state_of(folder: Path) -> RunState:
+    """Whether a run has its end, is being written, or was cut off."""
     if (folder / RUN_FILE).exists():
         return "complete"
     return "running" if _is_being_written(folder) else "interrupted"
@@ -265,7 +267,7 @@ def open_folder(folder: Path) -> StoredRun:
     Raises:
         NotARunLog, NewerThanUs, AppendedUnreadable
     """
-    entry = RunEntry(folder.resolve().name, folder, _state_of(folder))
+    entry = RunEntry(folder.resolve().name, folder, state_of(folder))
     if entry.state == "complete":
         return StoredRun(entry, with_appended(load_log(folder / RUN_FILE), folder))
     if not (folder / EVENTS_FILE).exists():
