@@ -9,8 +9,9 @@ import typer
 
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
-from runner.cli.runs_index import compare, index, list_runs, queue, sql, stats
-from runner.cli.runs_review import rates, rule
+from runner.cli.runs_export import export, import_runs
+from runner.cli.runs_index import compare, index, list_runs, sql, stats
+from runner.cli.runs_review import rates
 
 app = typer.Typer(
     name="runs",
@@ -111,16 +112,23 @@ def recover(
 
 
 @app.command(epilog="Example: trialcell runs schema > run-log.schema.json")
-def schema(json: JsonOption = False) -> None:
-    """Print the JSON Schema of the run log."""
-    from runs.published import log_schema
+def schema(
+    of: Annotated[
+        str, typer.Option("--of", metavar="FILE", help="run.json, events.jsonl, rulings.jsonl, corrections.json, …")
+    ] = "run.json",
+    json: JsonOption = False,
+) -> None:
+    """Print the JSON Schema of a file of the record; of a .jsonl that of each line."""
+    from runs.published import PUBLISHED, schema_of
 
-    data = log_schema()
+    if of not in PUBLISHED:
+        raise typer.BadParameter(f"--of is one of {', '.join(PUBLISHED)}; got {of!r}")
+    data = schema_of(of)
     Output(as_json=json).verbatim(data, jsonlib.dumps(data, indent=2, ensure_ascii=False))
 
 
-app.command(epilog="Example: trialcell runs queue --share 0.1")(queue)
-app.command(epilog='Example: trialcell runs rule latest --stage place --verdict no --why "it hangs on the rim"')(rule)
+app.command("export", epilog="Example: trialcell runs export csv --out runs.csv")(export)
+app.command("import", epilog="Example: trialcell runs import /mnt/field/runs --cell cell")(import_runs)
 app.command(epilog="Example: trialcell runs sql 'SELECT result, count(*) FROM runs GROUP BY ALL'")(sql)
 app.command(epilog="Example: trialcell runs index")(index)
 app.command(epilog="Example: trialcell runs rates --stage place")(rates)

@@ -7,7 +7,7 @@ reached from it beyond what was opened before.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -79,6 +79,13 @@ class Database:
             raise
         except self._errors as error:
             raise IndexDamaged(str(error)) from error
+
+    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
+        """The answer to a question of ours, a dict a row, some at a time. No other question may be asked meanwhile."""
+        answer = self._connection.execute(sql, list(parameters))
+        names = [column[0] for column in answer.description]
+        while rows := answer.fetchmany(2000):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
 
     def ask(self, sql: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
         """A person's question: names of columns, at most `limit` rows, and whether there were more.

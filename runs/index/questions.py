@@ -5,7 +5,7 @@ Every answer is about the folders as they were when `refresh` last looked; nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -257,15 +257,22 @@ class ManyRuns:
             f"SELECT cell, run_id, problem FROM ({query}) WHERE state = 'unreadable' ORDER BY cell, number", values
         )
 
-    def rows(self, selection: Selection, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """These columns of the selected runs, the oldest first.
+    def stream(
+        self, selection: Selection, columns: Sequence[str] | None, *, table: str = "runs"
+    ) -> Iterator[dict[str, Any]]:
+        """These columns (all by default) of the selected runs, or of a table of what they hold, the oldest run first.
 
         Raises:
-            BadSelection: no such column.
+            BadSelection
         """
         query, values = selection.sql()
-        wanted = ", ".join("cell" if name == "cell" else f'"{name}"' for name in columns)
-        return self._rows(f"SELECT {wanted} FROM ({query}) ORDER BY started NULLS LAST, cell, number", values)
+        wanted = ", ".join(f'"{name}"' for name in columns) if columns is not None else "*"
+        source = f"SELECT {wanted} FROM ({query})"
+        if table != "runs":
+            inner = f"SELECT cell, run_id, started, number, unnest({table}, recursive := true) FROM ({query})"
+            source = f"SELECT * EXCLUDE (started, number) FROM ({inner})"
+        self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
+        yield from self._open().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         try:

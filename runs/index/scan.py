@@ -76,8 +76,8 @@ def _stamp(name: str, fd: int) -> tuple[int, int, int]:
         folder_ns = os.stat(name, dir_fd=fd).st_mtime_ns
     except OSError:
         return -1, -1, -1
-    if time.time_ns() - folder_ns < _TICK_NS:
-        folder_ns = -2
+    if (now_ns := time.time_ns()) - folder_ns < _TICK_NS:
+        folder_ns = -now_ns  # like no stamp before or after
     for file in (RUN_FILE, EVENTS_FILE):
         try:
             found = os.stat(f"{name}/{file}", dir_fd=fd)
