@@ -124,8 +124,8 @@ def import_runs(
 def _told(done: list[Any], counts: dict[str, int], dry_run: bool) -> Iterator[Any]:
     from rich.text import Text
 
-    from runner.cli.show.figures import clean
     from runner.cli.show.parts import QUIET
+    from runs.figures import clean
 
     for one in done:
         if one.outcome == "taken":

@@ -182,8 +182,8 @@ def sql(
 
     from rich.text import Text
 
-    from runner.cli.show.figures import clean
     from runner.cli.show.parts import QUIET, columns
+    from runs.figures import clean
 
     out = Output(as_json=json)
     with many_runs(cells, out) as many:
@@ -264,8 +264,8 @@ def progress_of(out: Output) -> Any:
 def _groups_told(by: str | None, groups: Sequence[Group], total: Group) -> Any:
     from rich.text import Text
 
-    from runner.cli.show.figures import NOTHING, clean
     from runner.cli.show.parts import columns
+    from runs.figures import NOTHING, clean
 
     names = (by or "", "runs", "completed", "failed", "other", "success", "", "first try", "tip mm", "took")
     table = columns(*names, right=("runs", "completed", "failed", "other", "success", "first try", "tip mm", "took"))

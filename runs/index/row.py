@@ -16,8 +16,8 @@ from runs.queue import doubtful_step, draw
 from runs.rulings import came_to
 from runs.schema.geometry import TablePoint
 from runs.schema.run import RunLog
-from runs.schema.verdict import JudgedStage
-from runs.verdicts import Standing, result_with, standing_in
+from runs.schema.verdict import JudgedStage, Word
+from runs.verdicts import PERSON, Standing, result_with, standing_in
 
 STAGES: tuple[JudgedStage, ...] = ("pick", "place")
 
@@ -69,8 +69,16 @@ COLUMNS: dict[str, str] = {
     "tip_dx_mm": "DOUBLE",
     "tip_dz_mm": "DOUBLE",
     "tip_dist_mm": "DOUBLE",
-    "pick_correction_n": "INTEGER",
-    "pick_corrected": "BOOLEAN",
+    **{
+        f"{phase}_{name}": kind
+        for phase in ("pick", "place")
+        for name, kind in (
+            ("correction_dx_mm", "DOUBLE"),
+            ("correction_dz_mm", "DOUBLE"),
+            ("correction_n", "INTEGER"),
+            ("corrected", "BOOLEAN"),
+        )
+    },
     "pick_residual_mm": "DOUBLE",
     "place_residual_mm": "DOUBLE",
     "moves": "INTEGER",
@@ -88,6 +96,8 @@ COLUMNS: dict[str, str] = {
             ("source", "VARCHAR"),
             ("confidence", "DOUBLE"),
             ("judged", "BOOLEAN"),
+            ("said", "VARCHAR"),
+            ("said_confidence", "DOUBLE"),
             ("image", "VARCHAR"),
             ("doubt", "DOUBLE"),
             ("reasons", "VARCHAR[]"),
@@ -204,9 +214,11 @@ def _add_seen(row: dict[str, Any], log: RunLog) -> None:
     used = log.correction
     row["pick_key"] = used.last.cell_key if used.last is not None else _key("pick", block)
     row["place_key"] = used.place_last.cell_key if used.place_last is not None else _key("place", box)
-    if used.last is not None:
-        row["pick_correction_n"], row["pick_corrected"] = used.last.n, used.last.applied
-    level = next((shot.mean_level for shot in log.vlm_captures if shot.mean_level is not None), None)
+    for phase, use in (("pick", used.last), ("place", used.place_last)):
+        if use is not None:
+            row[f"{phase}_correction_dx_mm"], row[f"{phase}_correction_dz_mm"] = use.dx_mm, use.dz_mm
+            row[f"{phase}_correction_n"], row[f"{phase}_corrected"] = use.n, use.applied
+    level = _light_level(log)
     if level is not None:
         low = int(level // LIGHT_BAND) * LIGHT_BAND
         row["light_level"], row["light"] = level, f"{low:03d}-{low + LIGHT_BAND - 1:03d}"
@@ -218,6 +230,18 @@ def _add_seen(row: dict[str, Any], log: RunLog) -> None:
     if measured:
         last = measured[-1][1]
         row["tip_dx_mm"], row["tip_dz_mm"], row["tip_dist_mm"] = last.dx_mm, last.dz_mm, last.dist_mm
+
+
+def _light_level(log: RunLog) -> float | None:
+    """Mean grey level of the first picture of which it was noted, when it was taken or when it was judged."""
+    for shot in log.vlm_captures:
+        if shot.mean_level is not None:
+            return shot.mean_level
+    for verdict in log.verdicts:
+        level = verdict.audit.measurements.get("mean_level")
+        if isinstance(level, int | float):
+            return float(level)
+    return None
 
 
 def _key(phase: CorrectedPhase, xz_m: TablePoint | None) -> str | None:
@@ -274,6 +298,9 @@ def _add_judged(row: dict[str, Any], log: RunLog, standings: Mapping[JudgedStage
         if standing is not None:
             row[f"{stage}_word"], row[f"{stage}_by"] = standing.word, standing.by
             row[f"{stage}_source"], row[f"{stage}_confidence"] = standing.source, standing.confidence
+        machine = _machine_said(log, stage)
+        if machine is not None:
+            row[f"{stage}_said"], row[f"{stage}_said_confidence"] = machine
         if row["state"] == "running":
             continue
         item = doubtful_step(log, row["run_id"], stage, standing, share=1.0)
@@ -286,6 +313,15 @@ def _add_judged(row: dict[str, Any], log: RunLog, standings: Mapping[JudgedStage
     row["judge"] = log.provenance.judge if log.provenance is not None else None
     if row["judge"] is None:
         row["judge"] = log.verdicts[-1].audit.judge if log.verdicts else row["model"]
+
+
+def _machine_said(log: RunLog, stage: JudgedStage) -> tuple[Word | None, float | None] | None:
+    """What the machine judge itself said last, whatever stands now; a field log keeps that in its judgment."""
+    said = [v for v in log.verdicts if v.stage == stage and v.audit.judge != PERSON]
+    if said:
+        return said[-1].verdict, said[-1].confidence
+    judgment = log.judgments.get(stage)
+    return None if judgment is None or log.verdicts else (judgment.vlm_verdict, judgment.confidence)
 
 
 def _plain_utc(text: str) -> str | None:

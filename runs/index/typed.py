@@ -74,6 +74,7 @@ class _Judgment(_Part):
     reason: str
     model: str | None
     image: str | None = None
+    vlm_verdict: Word | None = None
     human_verdict: Word | None = None
     dist_override: bool | None = None
     error: str | None = None
@@ -137,6 +138,7 @@ class _Audit(_Part):
     model: str | None = None
     cost_usd: float | None = None
     seconds: float | None = None
+    measurements: dict[str, Any] = {}
 
 
 class _Verdict(_Part):

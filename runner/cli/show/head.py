@@ -9,7 +9,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from runner.cli.show.asked import asked
-from runner.cli.show.figures import Fields, Figures, clean, sentence, words
 from runner.cli.show.parts import (
     NAME,
     OUTCOME_STYLE,
@@ -20,8 +19,10 @@ from runner.cli.show.parts import (
     indented,
     pairs,
     verdict_word,
+    words,
 )
 from runs.events import seconds_between
+from runs.figures import Fields, Figures, clean, sentence
 from runs.schema.run import RunLog, StageRecord
 from runs.schema.verdict import JudgedStage, Judgment, Rejudged, Ruling, Verdict
 from runs.verdicts import standing_in

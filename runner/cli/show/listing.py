@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from runner.cli.show.figures import NOTHING, clean
 from runner.cli.show.head import STATE_STYLE
 from runner.cli.show.parts import QUIET, RESULT_STYLE, columns, verdict_word
+from runs.figures import NOTHING, clean
 
 if TYPE_CHECKING:
     from runs.index.questions import Page
