@@ -11,6 +11,7 @@ from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 from runner.cli.runs_export import export, import_runs
 from runner.cli.runs_index import compare, index, list_runs, sql, stats
+from runner.cli.runs_report import open_run, plot, report
 from runner.cli.runs_review import rates
 
 app = typer.Typer(
@@ -127,6 +128,9 @@ def schema(
     Output(as_json=json).verbatim(data, jsonlib.dumps(data, indent=2, ensure_ascii=False))
 
 
+app.command(epilog="Example: trialcell runs report latest")(report)
+app.command("open", epilog="Example: trialcell runs open latest")(open_run)
+app.command(epilog="Example: trialcell runs plot success --out success.png")(plot)
 app.command("export", epilog="Example: trialcell runs export csv --out runs.csv")(export)
 app.command("import", epilog="Example: trialcell runs import /mnt/field/runs --cell cell")(import_runs)
 app.command(epilog="Example: trialcell runs sql 'SELECT result, count(*) FROM runs GROUP BY ALL'")(sql)

@@ -231,6 +231,7 @@ def selected(
     *,
     result: str | None = None,
     last: int | None = None,
+    run_ids: tuple[str, ...] | None = None,
 ) -> Selection:
     """The runs that the options mean."""
     from runs.index.select import Selection
@@ -239,7 +240,7 @@ def selected(
         if day is not None and not _DATE.fullmatch(day):
             raise typer.BadParameter(f"{name} is a day such as 2026-07-03, a month or a year; got {day!r}")
     conditions = [*(where or ()), *([f"result={result}"] if result is not None else [])]
-    return Selection.parse(conditions, since=since, until=until, last=last)
+    return Selection.parse(conditions, since=since, until=until, last=last, run_ids=run_ids)
 
 
 @contextmanager
