@@ -32,7 +32,7 @@ SAID = "the block's centre is {:.0f} ± 1 mm inside the inner walls, and the gri
 
 
 def joints(rng: random.Random) -> list[float]:
-    return [round(rng.uniform(-90, 90), 3) for _ in range(6)]
+    return [round(rng.uniform(-90, 90), 2) for _ in range(6)]
 
 
 def time_at(started: datetime, seconds: float) -> str:
@@ -68,7 +68,7 @@ def make_log(number: int, seed: int) -> dict[str, Any]:
         "detect": [look(block, box, rng, next(at), folder) for _ in range(tries)],
         "lookups": lookups(block, box, rng, at),
         "moves": [move(label, rng, next(at)) for label in MOVES],
-        "gripper": [gripper(action, rng, next(at)) for action in ("open", "close", "check", "open", "check")],
+        "gripper": [gripper(action, rng, next(at)) for action in ("open", "close", "open")],
         "vlm_captures": [
             capture(label, f"{folder}/{run_id}_{label}.jpg", rng, next(at))
             for label in ("detect_1", "detect_2", "detect_3", "stage4_pick_tip", "pick", "place_pre", "place")
@@ -120,7 +120,7 @@ def make_log(number: int, seed: int) -> dict[str, Any]:
 def polar(rng: random.Random, turn_deg: tuple[float, float], r_m: tuple[float, float]) -> tuple[float, float]:
     angle = math.radians(90 + rng.uniform(*turn_deg)) if turn_deg[0] <= 0 else math.radians(rng.uniform(*turn_deg))
     r = rng.uniform(*r_m)
-    return r * math.cos(angle), r * math.sin(angle)
+    return round(r * math.cos(angle), 6), round(r * math.sin(angle), 6)
 
 
 def sha(text: str) -> str:
@@ -164,7 +164,7 @@ def lookups(block: Any, box: Any, rng: random.Random, at: Any) -> list[dict[str,
                 "target_xz_m": xz, "j0": angles[0], "method": "fk_nearest", "x_residual_m": rng.gauss(0, 0.003),
                 "z_residual_m": rng.gauss(0, 0.003), "interp_xz_m": xz, "joint_limit_ok": True,
                 "target_angles": angles, "base_angles": angles,
-                "nearest_pts": [{"ee_xz_m": xz, "ee_y_m": 0.093398, "joints": angles}], "max_dj_deg": 14.66,
+                "max_dj_deg": 14.66,
                 "joint_tol_deg_used": 15.0, "ee_y_m_selected": 0.093398, "guard_pass": True, "guard_reason": None,
                 "at": next(at), "attempt": 1, "requested_xz_m": xz, "total_residual_m": 0.004, "dist_m": 0.004,
                 "used_angles": angles, "ee_y_band_m": [0.07, 0.1], "selected_idx": 818398,
@@ -239,25 +239,38 @@ def corrections(block: Any, box: Any) -> dict[str, Any]:
     return {"last": use("pick", block), "place_last": use("place", box), "learned": [], "not_learned": None}
 
 
-def make_runs(runs_dir: Path, n: int, *, seed: int = 0) -> int:
-    """Write `n` runs; how many bytes their logs are in all."""
+def make_runs(runs_dir: Path, n: int, *, seed: int = 0, distinct: int = 5000) -> int:
+    """Write `n` runs; how many bytes their logs are in all.
+
+    Args:
+        distinct: so many are drawn; those after them are the same trials under other names, on other days.
+    """
+    runs_dir.mkdir(parents=True, exist_ok=True)
     total = 0
+    drawn: list[tuple[str, bytes]] = []
     for number in range(1, n + 1):
-        log = make_log(number, seed)
-        folder = runs_dir / log["run_id"]
-        folder.mkdir(parents=True)
-        total += (folder / "run.json").write_bytes(encode_line(log))
+        if number <= distinct:
+            log = make_log(number, seed)
+            run_id, text = str(log["run_id"]), encode_line(log)
+            drawn.append((run_id, text))
+        else:
+            old, text = drawn[(number - 1) % distinct]
+            began = BEGIN + timedelta(seconds=90 * number)
+            run_id = f"run_{number:04d}_{began:%Y%m%d_%H%M%S}"
+            text = text.replace(old.encode(), run_id.encode()).replace(_day(old), f"{began:%Y-%m-%d}".encode())
+            text = text.replace(b'"seed":', b'"seed":%d' % (number // distinct))
+        folder = runs_dir / run_id
+        folder.mkdir()
+        total += (folder / "run.json").write_bytes(text)
         if number % 50 == 0:  # a person has looked at it
-            ruling = {
-                "stage": "place",
-                "verdict": "yes",
-                "by": "Ada",
-                "at": log["ended_at"],
-                "reason": "",
-                "blind": True,
-            }
+            ruling = {"stage": "place", "verdict": "yes", "by": "Ada", "at": "2026-08-01T00:00:00.000Z", "blind": True}
             (folder / "rulings.jsonl").write_text(json.dumps(ruling) + "\n", encoding="utf-8")
     return total
+
+
+def _day(run_id: str) -> bytes:
+    day = run_id.split("_")[2]
+    return f"{day[:4]}-{day[4:6]}-{day[6:]}".encode()
 
 
 def main() -> None:

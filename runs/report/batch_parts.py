@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ from runs.report.markup import Child, Markup, tag
 from runs.statistics import Rate, exact_rate
 
 STAGES = ("pick", "place")
+
+_FIGURE = re.compile(r"[-−]?\d+(\.\d+)?")
+"""Reasons that differ in their figures alone are of one kind."""
+
+_REASONS = 8
 GROUPED = (
     ("day", "Day"),
     ("judge", "Judge"),
@@ -54,9 +60,10 @@ class Batch:
 
 def summary(batch: Batch) -> Markup:
     """The figures that matter, each with its interval."""
-    (total,) = batch.many.stats(None, batch.selection) or [None]
-    if total is None:
+    totals = batch.many.stats(None, batch.selection)
+    if not totals:
         return section("Summary", tag("p", "Nothing moved in these runs."), name="summary")
+    total = totals[0]
     undecided = total.n - total.success.n
     kinds = ", ".join(f"{n} {result}" for result, n in total.results.items() if result not in ("completed", "failed"))
     tiles = [
@@ -174,19 +181,23 @@ def what_failed(batch: Batch) -> Markup:
         tone="bad",
     )
     body: list[Child] = [figure(chart)]
-    told = []
+    told: list[tuple[Child, ...]] = []
     for (result, stage), rows in ordered:
-        reasons = Counter(row["problem"] or row["reason"] or "no reason was given" for row in rows)
-        for reason, n in reasons.most_common(5):
-            example = next(row for row in rows if (row["problem"] or row["reason"] or "no reason was given") == reason)
-            told.append((badge(result), stage, str(n), reason, _link(example)))
-        left = len(reasons) - 5
-        if left > 0:
-            told.append(
-                (badge(result), stage, str(sum(n for _, n in reasons.most_common()[5:])), f"{left} other reasons", "")
-            )
-    body.append(table(("", "where", "runs", "why", "such as"), told, right=("runs",), small=True))
+        alike: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            alike.setdefault(_FIGURE.sub("#", _why(row)), []).append(row)
+        kinds_of_reason = sorted(alike.values(), key=lambda some: -len(some))
+        for some in kinds_of_reason[:_REASONS]:
+            told.append((badge(result), stage, str(len(some)), _why(some[0]), _link(some[0])))
+        if (left := len(kinds_of_reason) - _REASONS) > 0:
+            n = sum(len(some) for some in kinds_of_reason[_REASONS:])
+            told.append((badge(result), stage, str(n), f"{left} other reasons", ""))
+    body.append(table(("", "where", "runs", "why, as in one of them", "which"), told, right=("runs",), small=True))
     return section("What failed, and why", body, name="failures")
+
+
+def _why(row: dict[str, Any]) -> str:
+    return str(row["problem"] or row["reason"] or "no reason was given")
 
 
 def _link(row: dict[str, Any]) -> Markup:
@@ -320,7 +331,7 @@ def _curve_text(curve: Any) -> str:
 
 def stood_on(batch: Batch) -> Markup:
     """Versions and hashes that these runs were made with, and how many with each."""
-    rows = []
+    rows: list[tuple[Child, ...]] = []
     for name in ("code", "judge", "model", "profile", "table_hash", "corrections_hash"):
         counts = Counter(row[name] for row in batch.rows)
         for value, n in counts.most_common(12):

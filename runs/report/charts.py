@@ -117,7 +117,7 @@ def timeline(spans: Sequence[Span], marks: Sequence[Mark], title: str, *, width:
 
 
 def _marks(drawing: Drawing, marks: Sequence[Mark], kinds: Sequence[str], at: object, top: float, names: float) -> None:
-    tones = {"move": "quiet", "gripper": "violet", "picture": "accent", "verdict": "bad"}
+    tones = {"move": "quiet", "gripper": "violet", "picture": "accent", "verdict": "ink"}
     assert callable(at)
     for row, kind in enumerate(kinds):
         y = top + 18 * row + 7
@@ -243,7 +243,7 @@ def tip_against_n(points: Sequence[tuple[int, float]], title: str, *, width: flo
     Args:
         points: samples, and the tip's distance from the block, mm.
     """
-    high, left, top, bottom = 280.0, 44.0, 14.0, 40.0
+    high, left, top, bottom = 290.0, 34.0, 22.0, 42.0
     drawing = Drawing(width, high, title)
     most_n = max((n for n, _ in points), default=1) or 1
     most_mm = max((mm for _, mm in points), default=1.0) * 1.08 or 1.0
@@ -253,7 +253,7 @@ def tip_against_n(points: Sequence[tuple[int, float]], title: str, *, width: flo
         return left + across * (n + 0.5) / (most_n + 1), top + tall * (1 - mm / most_mm)
 
     _axis_up(drawing, most_mm, left, top, tall, width - 16)
-    drawing.add(Label((12, top + 4), "tip error, mm", 10, "quiet", "end", turned=True))
+    drawing.add(Label((0, 9), "tip error, mm", 10, "quiet"))
     step = max(1, round(nice_step(most_n, 8)))
     for n in range(0, most_n + 1, step):
         drawing.add(Label((at(n, 0)[0], high - bottom + 15), str(n), 10, "quiet", "middle"))
@@ -281,7 +281,7 @@ def _axis_up(drawing: Drawing, most: float, left: float, top: float, tall: float
 
 def reliability_chart(bins: Sequence[Bin], title: str, *, width: float = 380.0) -> Drawing:
     """How often the judge is right against how sure it said it was; on the line, its confidence means what it says."""
-    left, top, bottom = 46.0, 14.0, 40.0
+    left, top, bottom = 46.0, 22.0, 40.0
     side = width - left - 16
     drawing = Drawing(width, side + top + bottom, title)
     for number in range(6):
@@ -293,7 +293,7 @@ def reliability_chart(bins: Sequence[Bin], title: str, *, width: float = 380.0) 
         drawing.add(Label((x, top + side + 15), f"{share:.0%}".replace("%", " %"), 10, "quiet", "middle"))
     drawing.add(Path(((left, top + side), (left + side, top)), "quiet", 1.2, dashed=True))
     drawing.add(Label((left + side, top + side + 31), "confidence it said", 10, "quiet", "end"))
-    drawing.add(Label((12, top + 4), "right, by people", 10, "quiet", "end", turned=True))
+    drawing.add(Label((0, 9), "right, by people", 10, "quiet"))
     for part in bins:
         if part.right.rate is None:
             continue
@@ -313,13 +313,13 @@ def reliability_chart(bins: Sequence[Bin], title: str, *, width: float = 380.0) 
 
 def bars(rows: Sequence[tuple[str, float, str]], title: str, *, width: float = 560.0, tone: str = "heat3") -> Drawing:
     """A bar a row, with its figure in words behind it."""
-    names, high = 170.0, 21.0
+    names, high = 232.0, 21.0
     drawing = Drawing(width, high * len(rows) + 8, title)
     most = max((value for _, value, _ in rows), default=1.0) or 1.0
     for number, (name, value, text) in enumerate(rows):
         y = 4 + high * number
-        long = (width - names - 90) * value / most
-        drawing.add(Label((names, y + high - 7), short(name, 28), 11.5, "ink", "end"))
+        long = (width - names - 80) * value / most
+        drawing.add(Label((names, y + high - 7), short(name, 36), 11.5, "ink", "end"))
         drawing.add(Rect(names + 8, y + 3, max(1.0, long), high - 7, tone, radius=2, told=f"{name}: {text}"))
         drawing.add(Label((names + 14 + long, y + high - 7), text, 11, "quiet"))
     return drawing

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import cos, hypot, pi, sin
 
 from runs.corrections.table import SQUARE_MM
@@ -43,7 +44,7 @@ class Table:
         return x, y, SQUARE_MM * self.scale
 
 
-_LEFT, _TOP, _RIGHT, _BOTTOM = 34.0, 12.0, 10.0, 26.0
+_LEFT, _TOP, _RIGHT, _BOTTOM = 34.0, 20.0, 10.0, 28.0
 
 
 def table(title: str, points_mm: Iterable[XY], *, width: float = 560.0) -> Table:
@@ -57,9 +58,11 @@ def table(title: str, points_mm: Iterable[XY], *, width: float = 560.0) -> Table
     made = Table(drawing, scale, left, top)
     for r in range(100, 500, 100):
         ring = [(r * cos(a * pi / 90), r * sin(a * pi / 90)) for a in range(91)]
-        inside = [made.at(x, z) for x, z in ring if left <= x <= right and bottom <= z <= top]
-        if len(inside) > 1:
-            drawing.add(Path(inside, "line", 1.0, dashed=True))
+        shown = [(left <= x <= right and bottom <= z <= top, made.at(x, z)) for x, z in ring]
+        for seen, arc in groupby(shown, key=lambda each: each[0]):
+            points_of_arc = [point for _, point in arc]
+            if seen and len(points_of_arc) > 1:
+                drawing.add(Path(points_of_arc, "line", 1.0, dashed=True))
     x0, y0 = made.at(0, 0)
     base = 45 * scale
     drawing.add(Rect(x0 - base, y0 - base / 2, 2 * base, base * 0.72, "faint", "line", radius=3))
@@ -75,14 +78,14 @@ def _scale(made: Table, left: float, right: float, bottom: float, top: float) ->
         if x >= left:
             u = made.at(x, 0)[0]
             drawing.line((u, floor), (u, floor + 4), "quiet")
-            drawing.add(Label((u, floor + 15), f"{x}".replace("-", "−"), 10, "quiet", "middle"))
+            drawing.add(Label((u, floor + 14), f"{x}".replace("-", "−"), 10, "quiet", "middle"))
     for z in range(int(bottom // 100) * 100, int(top) + 1, 100):
         if z >= bottom:
             v = made.at(0, z)[1]
             drawing.line((_LEFT - 4, v), (_LEFT, v), "quiet")
             drawing.add(Label((_LEFT - 7, v + 3.5), f"{z}".replace("-", "−"), 10, "quiet", "end"))
-    drawing.add(Label((drawing.width - _RIGHT, drawing.height - 1), "x, mm", 10, "quiet", "end"))
-    drawing.add(Label((10, _TOP + 30), "z, mm", 10, "quiet", "end", turned=True))
+    drawing.add(Label((drawing.width, drawing.height - 2), "x, mm", 10, "quiet", "end"))
+    drawing.add(Label((0, 9), "z, mm", 10, "quiet"))
 
 
 def success_map(squares: Sequence[tuple[str, int, Rate]], title: str, *, width: float = 560.0) -> Drawing:

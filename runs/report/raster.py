@@ -50,7 +50,8 @@ def _bgr(tone: str) -> tuple[int, int, int]:
 
 def _points(points: tuple[XY, ...]) -> NDArray[np.int32]:
     scaled = np.asarray(points, dtype=np.float64) * _FINE * 2**_SHIFT
-    return np.round(scaled).astype(np.int32).reshape(-1, 1, 2)
+    whole: NDArray[np.int32] = np.round(scaled).astype(np.int32).reshape(-1, 1, 2)
+    return whole
 
 
 def _path(image: NDArray[np.uint8], path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from runs.events import seconds_between
+from runs.figures import name_of
 from runs.report.bricks import FIGURES, angles, badge, everything, figure, pairs, part, picture, section, table
 from runs.report.charts import JointMove, Mark, Span, joint_traces, timeline
 from runs.report.maps import Place, trial_map
@@ -133,13 +134,11 @@ def _said(verdict: Verdict, how: str) -> Markup:
         *([f"{audit.cost_usd:.4f} USD"] if audit.cost_usd is not None else []),
         *([f"error {verdict.error}"] if verdict.error is not None else []),
     ]
-    measured = ", ".join(
-        f"{name.replace('_', ' ')} {FIGURES.any(value, name)}" for name, value in audit.measurements.items()
-    )
+    measured = ", ".join(f"{name_of(name)} {FIGURES.any(value, name)}" for name, value in audit.measurements.items())
     members = [tag("li", _said(member, "member")) for member in verdict.members]
     return tag(
         "div", tag("p", badge(verdict.verdict), f" {how}: ", ", ".join(facts), tag("br"), verdict.reason),
-        tag("p", "measured: ", measured, class_="quiet") if measured else None, tag("ol", members) if members else None,
+        tag("p", measured, class_="measured") if measured else None, tag("ol", members) if members else None,
     )  # fmt: skip
 
 
@@ -180,8 +179,8 @@ def before_and_after(log: RunLog, shown: Sequence[Shown]) -> list[Markup]:
 def timeline_of(log: RunLog) -> Child:
     """Stages, moves, pictures and verdicts over seconds; a log without times shows its stages in order."""
     if not log.stage_records:
-        names = tag("ol", (tag("li", stage) for stage in log.stages))
-        return [tag("p", "This log says no times of its stages; they came in this order.", class_="quiet"), names]
+        in_order = tag("ol", (tag("li", stage) for stage in log.stages))
+        return [tag("p", "This log says no times of its stages; they came in this order.", class_="quiet"), in_order]
     spans = []
     at_s = 0.0
     for record in log.stage_records:
@@ -233,7 +232,7 @@ def where(log: RunLog) -> Child:
         told.append(figure(trial_map(places, f"places of {log.run_id}"), "Square: block. Cross: target. Circle: tip."))
     right: list[Child] = []
     if places:
-        rows = [(each.name, f"{each.xz_m[0] * 1000:.1f}", f"{each.xz_m[1] * 1000:.1f}") for each in places]
+        rows = [(each.name, _mm(each.xz_m[0]), _mm(each.xz_m[1])) for each in places]
         right.append(table(("", "x, mm", "z, mm"), rows, right=("x, mm", "z, mm"), small=True))
     for tip in log.tip_measurements:
         text = (
@@ -294,8 +293,8 @@ def lookups(log: RunLog) -> Child:
         "phase",
         "method",
         "pose",
-        "target, mm",
-        "row or arc, mm",
+        "target x, z, mm",
+        "found x, z, mm",
         "dx, mm",
         "dz, mm",
         "refined, mm",
@@ -307,13 +306,17 @@ def lookups(log: RunLog) -> Child:
         guard = tag("span", "passed") if each.guard_pass else badge("refused")
         rows.append(
             (
-                each.label, each.phase, each.method, each.pose_id, FIGURES.point(each.target_xz_m, "target_xz_m"),
-                FIGURES.point(each.interp_xz_m, "interp_xz_m"), _mm(each.x_residual_m), _mm(each.z_residual_m),
+                each.label, each.phase, each.method, tag("div", each.pose_id or "—", class_="pose"),
+                _xz(each.target_xz_m), _xz(each.interp_xz_m), _mm(each.x_residual_m), _mm(each.z_residual_m),
                 "—" if each.refined is None else FIGURES.number(each.refined.residual_mm, 2),
                 FIGURES.number(each.max_dj_deg, 1), [guard, f" {each.guard_reason}" if each.guard_reason else None],
             )
         )  # fmt: skip
     return table(names, rows, right=names[6:10], small=True)
+
+
+def _xz(point_m: Sequence[float] | None) -> str:
+    return "—" if point_m is None else ", ".join(_mm(value) for value in point_m)
 
 
 def _mm(metres: float | None) -> str:
@@ -351,9 +354,9 @@ def seen_and_held(log: RunLog) -> Child:
     """Looks, gripper actions, guard refusals and notes."""
     looks = [
         (
-            str(each.stage), each.source, FIGURES.point(each.block_xz_m, "block_xz_m"),
+            str(each.stage), each.source, _xz(each.block_xz_m),
             FIGURES.number(each.block_score, 2),
-            FIGURES.point(each.box_xz_m, "box_xz_m"), FIGURES.number(each.box_score, 2), str(each.n_captures),
+            _xz(each.box_xz_m), FIGURES.number(each.box_score, 2), str(each.n_captures),
             "; ".join(f"{drop.what}: {drop.reason}" for drop in each.dropped) or "—",
         )
         for each in log.detect
@@ -371,7 +374,7 @@ def seen_and_held(log: RunLog) -> Child:
         for each in log.guards
         if not each.allowed
     ]
-    names = ("stage", "source", "block, mm", "score", "box, mm", "score ", "pictures", "dropped")
+    names = ("stage", "source", "block x, z, mm", "score", "box x, z, mm", "score ", "pictures", "dropped")
     return [
         part("Detections", table(names, looks, right=("score", "score ", "pictures"), small=True)),
         part(
