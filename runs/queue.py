@@ -82,7 +82,7 @@ def doubtful_step(
     if log.dry_run or not came_to(log, stage) or (standing is not None and standing.source == "person"):
         return None
     reasons = dict(_reasons(log, stage, standing))
-    drawn = not reasons and draw(seed, run_id, stage) < share
+    drawn = not reasons and (share >= 1 or draw(seed, run_id, stage) < share)
     word = None if standing is None else standing.word
     sure = None if standing is None else standing.confidence
     if drawn:

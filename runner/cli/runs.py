@@ -10,9 +10,9 @@ import typer
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 from runner.cli.runs_export import export, import_runs
-from runner.cli.runs_index import compare, index, list_runs, sql, stats
+from runner.cli.runs_index import compare, index, list_runs, queue, sql, stats
 from runner.cli.runs_report import open_run, plot, report
-from runner.cli.runs_review import rates
+from runner.cli.runs_review import rates, rule
 
 app = typer.Typer(
     name="runs",
@@ -133,6 +133,8 @@ app.command("open", epilog="Example: trialcell runs open latest")(open_run)
 app.command(epilog="Example: trialcell runs plot success --out success.png")(plot)
 app.command("export", epilog="Example: trialcell runs export csv --out runs.csv")(export)
 app.command("import", epilog="Example: trialcell runs import /mnt/field/runs --cell cell")(import_runs)
+app.command(epilog="Example: trialcell runs queue --share 0.1")(queue)
+app.command(epilog='Example: trialcell runs rule latest --stage place --verdict no --why "it hangs on the rim"')(rule)
 app.command(epilog="Example: trialcell runs sql 'SELECT result, count(*) FROM runs GROUP BY ALL'")(sql)
 app.command(epilog="Example: trialcell runs index")(index)
 app.command(epilog="Example: trialcell runs rates --stage place")(rates)

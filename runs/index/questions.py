@@ -269,8 +269,8 @@ class ManyRuns:
         wanted = ", ".join(f'"{name}"' for name in columns) if columns is not None else "*"
         source = f"SELECT {wanted} FROM ({query})"
         if table != "runs":
-            inner = f"SELECT cell, run_id, started, number, unnest({table}, recursive := true) FROM ({query})"
-            source = f"SELECT * EXCLUDE (started, number) FROM ({inner})"
+            inner = f"SELECT cell, run_id, started, number, unnest({table}) AS one FROM ({query})"
+            source = f"SELECT cell, run_id, {NESTED[table]} FROM ({inner})"
         self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
         yield from self._open().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
 
@@ -300,8 +300,9 @@ class ManyRuns:
                 raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
             parts.append(f"SELECT {quoted(label)} AS cell, * FROM ({found.open_in(database, f'cell_{number}')})")
         database.do(f"CREATE VIEW runs AS {' UNION ALL '.join(parts)}")
-        for name in NESTED:
-            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, unnest({name}, recursive := true) FROM runs")
+        for name, of_each in NESTED.items():
+            inner = f"SELECT cell, run_id, unnest({name}) AS one FROM runs"
+            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, {of_each} FROM ({inner})")
         self._database, self._opened, self._locked = database, list(files), False
         return database
 

@@ -1,7 +1,7 @@
 """One run as one row of the index: what stands, where it was, how far off, who judged, with which code.
 
-The same function makes the row of a log that was read in full and of one that was decoded by type, so the two can't
-differ. It decides nothing of its own: what stands is `verdicts.py`'s word, what is doubtful `queue.py`'s.
+Every row is made from a log that was decoded by type, also where the file had to be read in full first, so the two ways
+can't differ. It decides nothing of its own: what stands is `verdicts.py`'s word, what is doubtful `queue.py`'s.
 """
 
 from __future__ import annotations
@@ -104,25 +104,32 @@ COLUMNS: dict[str, str] = {
             ("lot", "DOUBLE"),
         )
     },
-    "lookups": "STRUCT(label VARCHAR, phase VARCHAR, method VARCHAR, attempt INTEGER, target_x_m DOUBLE, "
-    "target_z_m DOUBLE, x_residual_m DOUBLE, z_residual_m DOUBLE, total_residual_m DOUBLE, refined_residual_mm DOUBLE, "
+    "lookups": "STRUCT(label VARCHAR, phase VARCHAR, method VARCHAR, attempt INTEGER, target_xz_m DOUBLE[], "
+    "x_residual_m DOUBLE, z_residual_m DOUBLE, total_residual_m DOUBLE, refined STRUCT(residual_mm DOUBLE), "
     "max_dj_deg DOUBLE, guard_pass BOOLEAN, guard_reason VARCHAR)[]",
     "stages": "STRUCT(name VARCHAR, outcome VARCHAR, attempt INTEGER, duration_s DOUBLE)[]",
     "picks": "STRUCT(attempt INTEGER, verdict VARCHAR, x_residual_m DOUBLE, z_residual_m DOUBLE, residual_mm DOUBLE, "
     "grip_holding BOOLEAN)[]",
-    "tips": "STRUCT(attempt INTEGER, dx_mm DOUBLE, dz_mm DOUBLE, dist_mm DOUBLE)[]",
+    "tips": "STRUCT(attempt INTEGER, diff STRUCT(dx_mm DOUBLE, dz_mm DOUBLE, dist_mm DOUBLE))[]",
 }
 """The columns of the table of runs and their types in SQL."""
 
-NESTED = ("lookups", "stages", "picks", "tips")
-"""Columns that hold many of something; each is a table of its own in SQL as well."""
+NESTED: dict[str, str] = {
+    "lookups": "one.label, one.phase, one.method, one.attempt, one.target_xz_m[1] AS target_x_m, "
+    "one.target_xz_m[2] AS target_z_m, one.x_residual_m, one.z_residual_m, one.total_residual_m, "
+    "one.refined.residual_mm AS refined_residual_mm, one.max_dj_deg, one.guard_pass, one.guard_reason",
+    "stages": "one.name, one.outcome, one.attempt, one.duration_s",
+    "picks": "one.attempt, one.verdict, one.x_residual_m, one.z_residual_m, one.residual_mm, one.grip_holding",
+    "tips": "one.attempt, one.diff.dx_mm, one.diff.dz_mm, one.diff.dist_mm",
+}
+"""Columns that hold many of something; each is a table of its own in SQL as well, with these columns of each `one`."""
 
 
 def row_of(log: RunLog, run_id: str, state: str) -> dict[str, Any]:
     """The row of a run.
 
     Args:
-        log: the log with later rulings and verdicts in it.
+        log: the log with later rulings and verdicts in it, as `typed.decode` makes it.
         run_id: the name of its folder, which is what it is found by.
         state: complete, running or interrupted.
     """
@@ -148,22 +155,10 @@ def row_of(log: RunLog, run_id: str, state: str) -> dict[str, Any]:
         "duration_s": log.duration_s if log.duration_s is not None else seconds_between(log.started_at, log.ended_at),
         "wall_s": log.wall_s,
         "attempts": len(log.pick_attempts),
-        "lookups": [_lookup(each) for each in log.lookups],
-        "stages": [
-            {"name": s.name, "outcome": s.outcome, "attempt": s.attempt, "duration_s": s.duration_s}
-            for s in log.stage_records
-        ],
-        "picks": [
-            {
-                "attempt": each.attempt,
-                "verdict": each.verdict,
-                "x_residual_m": each.x_residual_m,
-                "z_residual_m": each.z_residual_m,
-                "residual_mm": each.residual_mm,
-                "grip_holding": each.grip_holding,
-            }
-            for each in log.pick_attempts
-        ],
+        "lookups": log.lookups,
+        "stages": log.stage_records,
+        "picks": log.pick_attempts,
+        "tips": [tip for tip in log.tip_measurements if tip.diff is not None],
     }
     row["first_attempt"] = row["result"] == "completed" and row["attempts"] == 1
     if made_with is not None:
@@ -222,13 +217,8 @@ def _add_seen(row: dict[str, Any], log: RunLog) -> None:
     if level is not None:
         low = int(level // LIGHT_BAND) * LIGHT_BAND
         row["light_level"], row["light"] = level, f"{low:03d}-{low + LIGHT_BAND - 1:03d}"
-    measured = [(tip.attempt, tip.diff) for tip in log.tip_measurements if tip.diff is not None]
-    row["tips"] = [
-        {"attempt": attempt, "dx_mm": diff.dx_mm, "dz_mm": diff.dz_mm, "dist_mm": diff.dist_mm}
-        for attempt, diff in measured
-    ]
-    if measured:
-        last = measured[-1][1]
+    last = next((tip.diff for tip in reversed(log.tip_measurements) if tip.diff is not None), None)
+    if last is not None:
         row["tip_dx_mm"], row["tip_dz_mm"], row["tip_dist_mm"] = last.dx_mm, last.dz_mm, last.dist_mm
 
 
@@ -246,25 +236,6 @@ def _light_level(log: RunLog) -> float | None:
 
 def _key(phase: CorrectedPhase, xz_m: TablePoint | None) -> str | None:
     return None if xz_m is None else cell_key(phase, xz_m)
-
-
-def _lookup(lookup: Any) -> dict[str, Any]:
-    x_m, z_m = lookup.target_xz_m
-    return {
-        "label": lookup.label,
-        "phase": lookup.phase,
-        "method": lookup.method,
-        "attempt": lookup.attempt,
-        "target_x_m": x_m,
-        "target_z_m": z_m,
-        "x_residual_m": lookup.x_residual_m,
-        "z_residual_m": lookup.z_residual_m,
-        "total_residual_m": lookup.total_residual_m,
-        "refined_residual_mm": None if lookup.refined is None else lookup.refined.residual_mm,
-        "max_dj_deg": lookup.max_dj_deg,
-        "guard_pass": lookup.guard_pass,
-        "guard_reason": lookup.guard_reason,
-    }
 
 
 def _add_moved(row: dict[str, Any], log: RunLog) -> None:

@@ -105,7 +105,7 @@ def _row(runs_dir: str, name: str) -> dict[str, Any]:
     folder = Path(runs_dir, name)
     try:
         stored = open_folder(folder)
-        return row_of(stored.log, name, stored.entry.state)
+        return row_of(decode(stored.log.model_dump_json().encode()), name, stored.entry.state)
     except (RecordError, ValueError) as error:
         return unreadable_row(name, error.message if isinstance(error, RecordError) else str(error))
     except OSError as error:

@@ -17,7 +17,7 @@ from runs.schema.verdict import JudgedStage, Word
 XZ = tuple[float, float]
 
 
-class _Part(msgspec.Struct, gc=False):
+class _Part(msgspec.Struct, gc=False, omit_defaults=True):
     """Unknown keys are passed over; that is what makes it quick."""
 
 
