@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
 UNTYPED = ("mujoco", "numba", "pymycobot", "serial", "pyarrow", "duckdb", "msgspec")
 
 
@@ -45,7 +43,8 @@ def test_help_loads_nothing_heavy(arguments):
         "from runner.cli.main import main\n"
         f"sys.argv = ['trialcell', *{arguments!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "heavy = {'numpy', 'cv2', 'mujoco', 'anthropic', 'pyarrow', 'scipy', 'pymycobot', 'duckdb', 'msgspec'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'cv2', 'mujoco', 'anthropic', 'pyarrow', 'scipy', 'pymycobot', 'duckdb', 'msgspec'}\n"
+        "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = run(sys.executable, "-c", code)

@@ -134,7 +134,7 @@ def plot(
     data: dict[str, Any] = {"plot": what, "rows": found.data, "out": None if to is None else str(to)}
     told = [*found.told]
     if to is not None:
-        drawing: Drawing = found.drawing
+        drawing: Drawing = found.drawing.alone()
         _write(to, png(drawing) if to.suffix.lower() == ".png" else str(drawing.svg(alone=True)).encode())
         told.append(Text(str(to), no_wrap=True))
     out.answer(data, *told)

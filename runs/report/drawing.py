@@ -6,7 +6,7 @@ Coordinates are pixels of the drawing, x to the right, y down. It knows nothing 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runs.report.markup import Markup, joined, raw_css, tag
@@ -103,6 +103,14 @@ class Drawing:
             right = (b[0] - size * ux + size * 0.5 * uy, b[1] - size * uy - size * 0.5 * ux)
             self.add(Path((b, left, right), None, 0, stroke, closed=True))
 
+    def alone(self) -> Drawing:
+        """The drawing as it is to stand by itself: with its title above it and a margin round it."""
+        margin, head = 14.0, 30.0
+        made = Drawing(self.width + 2 * margin, self.height + head + margin, self.title)
+        made.add(Label((margin, 20), self.title, 12.5, "ink", bold=True))
+        made.shapes += [_moved(shape, margin, head) for shape in self.shapes]
+        return made
+
     def svg(self, *, alone: bool = False) -> Markup:
         """As SVG for a page; `alone` as a file of its own with its colours in it."""
         own = [tag("style", raw_css(css_variables() + "svg{background:var(--ground)}"))] if alone else []
@@ -121,6 +129,18 @@ class Drawing:
             font_family="system-ui, sans-serif",
             style=None if alone else f"max-width:{self.width:g}px",
         )
+
+
+def _moved(shape: Shape, dx: float, dy: float) -> Shape:
+    match shape:
+        case Rect():
+            return replace(shape, x=shape.x + dx, y=shape.y + dy)
+        case Path():
+            return replace(shape, points=[(x + dx, y + dy) for x, y in shape.points])
+        case Disc():
+            return replace(shape, centre=(shape.centre[0] + dx, shape.centre[1] + dy))
+        case Label():
+            return replace(shape, at=(shape.at[0] + dx, shape.at[1] + dy))
 
 
 def _svg(shape: Shape) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import dist
 
@@ -62,20 +63,31 @@ def _path(image: NDArray[np.uint8], path: Path) -> None:
         return
     width = max(1, round(path.width * _FINE))
     closed = (*points, points[0]) if path.closed else points
-    pieces = [piece for a, b in pairwise(closed) for piece in _dashes(a, b)] if path.dashed else [closed]
+    pieces = _dashes(closed) if path.dashed else [closed]
     for piece in pieces:
         cv2.polylines(image, [_points(tuple(piece))], False, _bgr(path.stroke), width, cv2.LINE_AA, _SHIFT)
 
 
-def _dashes(a: XY, b: XY) -> list[tuple[XY, XY]]:
-    length = dist(a, b)
-    starts = [7.0 * n for n in range(int(length / 7.0) + 1)]
+_DASH, _GAP = 4.0, 3.0
 
-    def at(s: float) -> XY:
-        t = 0.0 if length == 0 else min(1.0, s / length)
-        return a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t
 
-    return [(at(s), at(s + 4)) for s in starts]
+def _dashes(points: Sequence[XY]) -> Iterator[tuple[XY, ...]]:
+    """A line cut into dashes that run on round its corners."""
+    left, on = _DASH, True
+    piece: list[XY] = [points[0]]
+    for a, b in pairwise(points):
+        length, at = dist(a, b), 0.0
+        while length - at > left:
+            at += left
+            corner = (a[0] + (b[0] - a[0]) * at / length, a[1] + (b[1] - a[1]) * at / length)
+            if on:
+                yield (*piece, corner)
+            piece, on = [corner], not on
+            left = _DASH if on else _GAP
+        left -= length - at
+        piece.append(b)
+    if on:
+        yield tuple(piece)
 
 
 def _disc(image: NDArray[np.uint8], disc: Disc) -> None:
