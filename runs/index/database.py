@@ -7,11 +7,15 @@ reached from it beyond what was opened before.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from runs.errors import Family, RecordError
+
+_MOST_MEMORY_MB = 512
+"""What the database may take; a rebuild of any size streams through it."""
 
 
 class BadQuestion(RecordError):
@@ -38,6 +42,9 @@ class Database:
         self._ours = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
         self._connection = duckdb.connect(":memory:")
         self._connection.execute("SET preserve_insertion_order = false")
+        self._connection.execute(f"SET memory_limit = '{_MOST_MEMORY_MB}MB'")
+        spill = Path(tempfile.gettempdir()) / f"trialcell_index_{os.getpid()}"  # by default it is where we stand
+        self._connection.execute(f"SET temp_directory = {quoted(str(spill))}")
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 4)}")
 
     def __enter__(self) -> Database:
@@ -115,11 +122,13 @@ class Database:
         except self._errors as error:
             raise IndexDamaged(str(error)) from error
 
-    def write(self, query: str, out: Path) -> None:
-        """The answer to a query of ours as a new file of rows, whole on the disk when this returns."""
+    def write(self, queries: Sequence[str], out: Path) -> None:
+        """The answers to queries of ours, with the same columns, as one new file of rows, whole when this returns."""
         self.do(f"ATTACH {quoted(str(out))} AS made")
         try:
-            self.do(f"CREATE TABLE made.runs AS {query}")
+            self.do(f"CREATE TABLE made.runs AS {queries[0]}")
+            for query in queries[1:]:  # bit by bit, so that memory stays flat
+                self.do(f"INSERT INTO made.runs {query}")
         finally:
             self.do("DETACH made")
 

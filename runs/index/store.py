@@ -44,6 +44,8 @@ MANY_RUNS = 20_000
 TRUSTED_S = 600.0
 """Beyond `MANY_RUNS`, how long a look at every folder is good for while nothing was noted as changed."""
 
+_FILES_AT_ONCE = 10
+
 _SETTLED_NS = 1_000_000_000
 """A folder that changed less than this before it was looked at may change again within the same tick of its clock."""
 
@@ -233,13 +235,13 @@ class RunIndex:
             if files.delta is not None:
                 database.attach(files.delta, "before")
                 query += f" UNION ALL SELECT * FROM before.runs WHERE run_id NOT IN {_listed(names)}"
-            database.write(query, delta)
+            database.write([query], delta)
             base = files.base
             database.attach(delta, "now")
             if database.rows("SELECT count(*) AS n FROM now.runs")[0]["n"] > max(2000, len(seen.names) // 20):
                 database.do("DETACH now")
                 base = self.folder / f"base-{token}.duckdb"
-                database.write(Files(self.folder, files.base, delta).open_in(database, "whole"), base)
+                database.write([Files(self.folder, files.base, delta).open_in(database, "whole")], base)
         self._switch(seen, base, None if base != files.base else delta, unfinished)
 
     def _rebuild(self, seen: Seen, processes: int | None, progress: Progress | None) -> None:
@@ -251,7 +253,8 @@ class RunIndex:
         with self._writing(rows) as database:
             rows.mkdir(parents=True)
             files = rows_in_files(self.runs_dir, seen.names, rows, processes=processes)
-            database.write(from_json(files, COLUMNS), base)
+            parts = [files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE)]
+            database.write([from_json(part, COLUMNS) for part in parts], base)
             database.attach(base, "made_now")
             found = database.rows(f"SELECT run_id, state FROM made_now.runs WHERE state IN {_listed(set(_UNFINISHED))}")
         self._switch(seen, base, None, {row["run_id"]: row["state"] for row in found})
