@@ -17,7 +17,7 @@ from filelock import FileLock
 from pydantic import ValidationError
 
 from runs.errors import AppendedUnreadable
-from runs.files import append_synced, storage
+from runs.files import append_synced, mark_changed, storage
 from runs.schema.base import Record
 from runs.schema.run import RunLog
 from runs.schema.verdict import Rejudged, Ruling
@@ -44,6 +44,7 @@ def append(path: Path, records: Sequence[Record]) -> None:
             append_synced(fd, path, lines)
         finally:
             os.close(fd)
+        mark_changed(path.parent)
 
 
 @contextlib.contextmanager

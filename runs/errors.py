@@ -56,6 +56,14 @@ class RunNotFound(RecordError):
         super().__init__(f"no run {wanted!r} in {searched}", next_step="list them with: trialcell runs list")
 
 
+class RunExists(RecordError):
+    """A run of that name is there already; none is ever written over."""
+
+    def __init__(self, run_id: str, runs_dir: Path) -> None:
+        self.run_id, self.runs_dir = run_id, runs_dir
+        super().__init__(f"{run_id} is already in {runs_dir}")
+
+
 class NotARunLog(RecordError):
     """A file that can't be read as a run log: cut off, not JSON, or another kind of JSON.
 

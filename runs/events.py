@@ -44,6 +44,16 @@ def utc_text(moment: datetime | None = None) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def seconds_between(start: str, end: str | None) -> float | None:
+    """Seconds from one time of the log to another, None where they can't be compared."""
+    if end is None:
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
 class RunHeader(Record):
     """What is known before a trial begins. `started_at` is ISO 8601 with its offset, UTC; now by default."""
 

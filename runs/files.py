@@ -35,6 +35,13 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def mark_changed(run_folder: Path) -> None:
+    """Let a run's folder and the folder of all runs say that something in them changed, so that an index sees it."""
+    for folder in (run_folder, run_folder.parent):
+        with contextlib.suppress(OSError):  # only told more slowly: a full check looks at the files themselves
+            os.utime(folder)
+
+
 def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write `data` and sync it. A short write is carried on, so that the system says what stands in the way."""
     _write(fd, data)

@@ -16,7 +16,7 @@ from runs.rulings import came_to
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Verdict, Word
 from runs.store import StoredRun
-from runs.verdicts import answers_in, last_attempt, standing_in
+from runs.verdicts import Standing, answers_in, last_attempt, standing_in
 
 DEFAULT_SHARE = 0.07
 """Of the confident ones, how many a person looks at all the same: 5 to 10 % is enough to measure the judge."""
@@ -67,43 +67,60 @@ def queue(runs: Iterable[StoredRun], *, share: float = DEFAULT_SHARE, seed: int 
 
 
 def _of_run(stored: StoredRun, share: float, seed: int) -> Iterator[Doubtful]:
-    log = stored.log
-    if stored.entry.state == "running" or log.dry_run:
+    if stored.entry.state == "running":
         return
     for stage in get_args(JudgedStage):
-        standing = standing_in(log, stage)
-        if not came_to(log, stage) or (standing is not None and standing.source == "person"):
-            continue
-        reasons = {reason.text: reason for reason in _reasons(log, stage)}
-        drawn = not reasons and _is_drawn(seed, stored.entry.run_id, stage, share)
-        word = None if standing is None else standing.word
-        sure = None if standing is None else standing.confidence
-        if drawn:
-            drawn_text, doubt = "drawn from the confident ones", min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
-            reasons[drawn_text] = Reason(f"{drawn_text}: {word}", drawn_text, doubt)
-        if reasons:
-            judgment = log.judgments.get(stage)
-            ordered = sorted(reasons.values(), key=lambda reason: -reason.doubt)
-            yield Doubtful(
-                run_id=stored.entry.run_id,
-                stage=stage,
-                doubt=ordered[0].doubt,
-                reasons=tuple(reason.text for reason in ordered),
-                blind_reasons=tuple(dict.fromkeys(reason.blind for reason in ordered)),
-                word=word,
-                confidence=sure,
-                judge=None if standing is None else standing.by,
-                image=None if judgment is None else judgment.image,
-                drawn=drawn,
-            )
+        standing = standing_in(stored.log, stage)
+        item = doubtful_step(stored.log, stored.entry.run_id, stage, standing, share=share, seed=seed)
+        if item is not None:
+            yield item
 
 
-def _reasons(log: RunLog, stage: JudgedStage) -> Iterator[Reason]:
+def doubtful_step(
+    log: RunLog,
+    run_id: str,
+    stage: JudgedStage,
+    standing: Standing | None,
+    *,
+    share: float = DEFAULT_SHARE,
+    seed: int = 0,
+) -> Doubtful | None:
+    """This step as one for a person to look at; None where there is nothing to look at, or a person has been there.
+
+    `standing` is what stands for it.
+    """
+    if log.dry_run or not came_to(log, stage) or (standing is not None and standing.source == "person"):
+        return None
+    reasons = {reason.text: reason for reason in _reasons(log, stage, standing)}
+    drawn = not reasons and (share >= 1 or draw(seed, run_id, stage) < share)
+    word = None if standing is None else standing.word
+    sure = None if standing is None else standing.confidence
+    if drawn:
+        text, doubt = "drawn from the confident ones", min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
+        reasons[text] = Reason(f"{text}: {word}", text, doubt)
+    if not reasons:
+        return None
+    judgment = log.judgments.get(stage)
+    ordered = sorted(reasons.values(), key=lambda reason: -reason.doubt)
+    return Doubtful(
+        run_id=run_id,
+        stage=stage,
+        doubt=ordered[0].doubt,
+        reasons=tuple(reason.text for reason in ordered),
+        blind_reasons=tuple(dict.fromkeys(reason.blind for reason in ordered)),
+        word=word,
+        confidence=sure,
+        judge=None if standing is None else standing.by,
+        image=None if judgment is None else judgment.image,
+        drawn=drawn,
+    )
+
+
+def _reasons(log: RunLog, stage: JudgedStage, standing: Standing | None) -> Iterator[Reason]:
     judgment = log.judgments.get(stage)
     attempt = last_attempt(log, stage)
     verdicts = [v for v in log.verdicts if v.stage == stage and v.attempt == attempt]
     verdict = verdicts[-1] if verdicts else None
-    standing = standing_in(log, stage)
     word = None if standing is None else standing.word
     if verdict is not None:
         said = _said_by_members(verdict)
@@ -152,6 +169,6 @@ def _failed_members(verdict: Verdict) -> Iterator[tuple[str, str]]:
             yield member.audit.model or member.audit.judge, member.error or "no verdict"
 
 
-def _is_drawn(seed: int, run_id: str, stage: str, share: float) -> bool:
-    drawn = int.from_bytes(sha256(f"{seed}/{run_id}/{stage}".encode()).digest()[:8], "big") / 2**64
-    return drawn < share
+def draw(seed: int, run_id: str, stage: str) -> float:
+    """The lot of a step, from 0 up to but not 1: it is drawn where that is below the share."""
+    return int.from_bytes(sha256(f"{seed}/{run_id}/{stage}".encode()).digest()[:8], "big") / 2**64

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -21,9 +21,9 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from runs.appended import with_appended
-from runs.errors import NotARunLog, RecordError, RunInProgress, RunNotFound, StorageUnwritable
+from runs.errors import NotARunLog, RecordError, RunExists, RunInProgress, RunNotFound, StorageUnwritable
 from runs.events import EVENTS_FILE, RUN_FILE, RunCreated, RunHeader, event_line, parse_line, utc_text
-from runs.files import storage, sync_folder, write_all, write_atomic
+from runs.files import mark_changed, storage, sync_folder, write_all, write_atomic
 from runs.migrate import load_log
 from runs.recover import read_events, rebuilt
 from runs.schema.run import RunLog
@@ -121,11 +121,39 @@ class RunStore:
                 lock.acquire()
             return RunWriter(folder, parse_line(line), lock)
 
-    def _make_folder(self, folder: Path, first_line: bytes) -> None:
+    def adopt(self, run_id: str, log: bytes, files: Mapping[str, Path]) -> RunEntry:
+        """Take in a run from elsewhere, whole or not at all: its `run.json` as it is, and copies of files by name.
+
+        Raises:
+            RunExists: a run of that name is here already.
+            StorageUnwritable: it can't be written, or one of the files can't be read.
+            ValueError: that is no name of a run.
+        """
+        if RUN_ID.fullmatch(run_id) is None:
+            raise ValueError(f"{run_id!r} is no name of a run")
+        folder = self.runs_dir / run_id
+        with storage(self.runs_dir):
+            self.runs_dir.mkdir(parents=True, exist_ok=True)
+        with self._creating(), storage(folder):
+            if folder.exists():
+                raise RunExists(run_id, self.runs_dir)
+            new = self._new_folder()
+            for name, source in files.items():
+                shutil.copyfile(source, new / name)
+            write_atomic(new / RUN_FILE, log)
+            new.rename(folder)
+            sync_folder(self.runs_dir)
+        return self._entry(run_id)
+
+    def _new_folder(self) -> Path:
         for left_over in self.runs_dir.glob(".new_*"):  # a process was killed here; we hold the lock
             shutil.rmtree(left_over)
         new = self.runs_dir / f".new_{secrets.token_hex(4)}"
         new.mkdir()
+        return new
+
+    def _make_folder(self, folder: Path, first_line: bytes) -> None:
+        new = self._new_folder()
         fd = os.open(new / EVENTS_FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
         try:
             write_all(fd, first_line)
@@ -163,7 +191,7 @@ class RunStore:
 
     def _entry(self, run_id: str) -> RunEntry:
         folder = self.runs_dir / run_id
-        return RunEntry(run_id, folder, _state_of(folder))
+        return RunEntry(run_id, folder, state_of(folder))
 
     def find(self, wanted: str) -> RunEntry:
         """The run called `wanted`: its id, its number with or without zeros or `run_`, or `latest`.
@@ -236,6 +264,7 @@ def _recover(folder: Path, path: Path, *, overwrite: bool) -> RunLog:
         with storage(folder):
             path.replace(path.with_name(f"{path.name}.damaged"))
     write_atomic(path, log_bytes(log))
+    mark_changed(folder)
     return log
 
 
@@ -253,7 +282,8 @@ def _is_being_written(folder: Path) -> bool:
     return False
 
 
-def _state_of(folder: Path) -> RunState:
+def state_of(folder: Path) -> RunState:
+    """Whether a run has its end, is being written, or was cut off."""
     if (folder / RUN_FILE).exists():
         return "complete"
     return "running" if _is_being_written(folder) else "interrupted"
@@ -265,7 +295,7 @@ def open_folder(folder: Path) -> StoredRun:
     Raises:
         NotARunLog, NewerThanUs, AppendedUnreadable
     """
-    entry = RunEntry(folder.resolve().name, folder, _state_of(folder))
+    entry = RunEntry(folder.resolve().name, folder, state_of(folder))
     if entry.state == "complete":
         return StoredRun(entry, with_appended(load_log(folder / RUN_FILE), folder))
     if not (folder / EVENTS_FILE).exists():

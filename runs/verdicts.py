@@ -66,12 +66,15 @@ def standing_result(log: RunLog) -> Result | None:
     Only completed, failed and unjudged change into each other: what was refused, stopped or invalid stays so. A pick
     ruled yes makes no trial completed that ended there.
     """
+    return result_with(log, standing_in(log, "pick"), standing_in(log, "place"))
+
+
+def result_with(log: RunLog, pick: Standing | None, place: Standing | None) -> Result | None:
+    """The same for whoever knows already what stands for the two steps."""
     if log.result not in ("completed", "failed", "unjudged") or log.dry_run:
         return log.result
-    place = standing_in(log, "place")
     if "place" in log.judgments:
         return _RESULT_OF[place.word if place is not None else None]
-    pick = standing_in(log, "pick")
     if "pick" not in log.judgments or pick is None or pick.word == "yes":
         return log.result
     return _RESULT_OF[pick.word]

@@ -30,7 +30,7 @@ from runs.events import (
     parse_line,
     utc_text,
 )
-from runs.files import append_synced, sha256_hex, storage, write_atomic
+from runs.files import append_synced, mark_changed, sha256_hex, storage, write_atomic
 from runs.recover import read_events, rebuilt
 from runs.schema.run import Capture, Ending, Note, RunLog, StageOutcome
 from runs.schema.verdict import JudgedStage, Judgment
@@ -160,6 +160,7 @@ class RunWriter:
                 read = read_events(self.events_path)
                 log = rebuilt(read) if read.damage else read.state.log()
                 write_atomic(self.folder / RUN_FILE, log_bytes(log))
+                mark_changed(self.folder)
                 (self.folder / WRITING_LOCK).unlink(missing_ok=True)
             finally:
                 self.close()

@@ -28,3 +28,27 @@ JsonOption = Annotated[
     ),
 ]
 """Use as `json: JsonOption = False`, and hand it to `Output(as_json=json)`."""
+
+CellsOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--cell",
+        envvar="TRIALCELL_DIR",
+        metavar="DIR",
+        help="A cell's folder, or a folder of runs. More than one: say it again.",
+    ),
+]
+"""Use as `cells: CellsOption = DEFAULT_CELLS`, where many cells may be asked at once."""
+
+DEFAULT_CELLS = [DEFAULT_CELL]
+
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only runs of which this is so: profile=field, tip_dist_mm>10, seed!=none. All that are said must be so.",
+    ),
+]
+SinceOption = Annotated[str | None, typer.Option("--since", metavar="DATE", help="From this day on: 2026-07-03.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Up to this day, with it.")]

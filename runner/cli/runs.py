@@ -9,7 +9,10 @@ import typer
 
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
-from runner.cli.runs_review import queue, rates, rule
+from runner.cli.runs_export import export, import_runs
+from runner.cli.runs_index import compare, index, list_runs, queue, sql, stats
+from runner.cli.runs_report import open_run, plot, report
+from runner.cli.runs_review import rates, rule
 
 app = typer.Typer(
     name="runs",
@@ -23,24 +26,11 @@ RunArgument = Annotated[
 ]
 
 
-@app.command("list", epilog="Example: trialcell runs list --last 20")
-def list_runs(
-    cell: CellOption = DEFAULT_CELL,
-    last: Annotated[int, typer.Option("--last", min=1, help="At most so many, the newest.")] = 50,
-    result: Annotated[str | None, typer.Option("--result", metavar="WORD", help="Only those that ended so.")] = None,
-    json: JsonOption = False,
-) -> None:
-    """List the runs of a cell, the newest last."""
-    from itertools import islice
-
-    from runner.cli.show.listing import lines, listing
-    from runs.store import RunStore
-
-    store = RunStore(cell / "runs")
-    fitting = (line for line in lines(store) if result is None or line.result == result)
-    rows = list(islice(fitting, last))[::-1]
-    data = {"runs_dir": str(store.runs_dir), "runs": [line.as_object() for line in rows]}
-    Output(as_json=json).answer(data, *listing(rows, store.runs_dir))
+app.command("list", epilog="Example: trialcell runs list --last 20 --where profile=field --sort -tip_dist_mm")(
+    list_runs
+)
+app.command(epilog="Example: trialcell runs stats --by square")(stats)
+app.command(epilog="Example: trialcell runs compare profile=perfect profile=field")(compare)
 
 
 @app.command(epilog="Example: trialcell runs show latest --full")
@@ -123,14 +113,28 @@ def recover(
 
 
 @app.command(epilog="Example: trialcell runs schema > run-log.schema.json")
-def schema(json: JsonOption = False) -> None:
-    """Print the JSON Schema of the run log."""
-    from runs.published import log_schema
+def schema(
+    of: Annotated[
+        str, typer.Option("--of", metavar="FILE", help="run.json, events.jsonl, rulings.jsonl, corrections.json, …")
+    ] = "run.json",
+    json: JsonOption = False,
+) -> None:
+    """Print the JSON Schema of a file of the record; of a .jsonl that of each line."""
+    from runs.published import PUBLISHED, schema_of
 
-    data = log_schema()
+    if of not in PUBLISHED:
+        raise typer.BadParameter(f"--of is one of {', '.join(PUBLISHED)}; got {of!r}")
+    data = schema_of(of)
     Output(as_json=json).verbatim(data, jsonlib.dumps(data, indent=2, ensure_ascii=False))
 
 
+app.command(epilog="Example: trialcell runs report latest")(report)
+app.command("open", epilog="Example: trialcell runs open latest")(open_run)
+app.command(epilog="Example: trialcell runs plot success --out success.png")(plot)
+app.command("export", epilog="Example: trialcell runs export csv --out runs.csv")(export)
+app.command("import", epilog="Example: trialcell runs import /mnt/field/runs --cell cell")(import_runs)
 app.command(epilog="Example: trialcell runs queue --share 0.1")(queue)
 app.command(epilog='Example: trialcell runs rule latest --stage place --verdict no --why "it hangs on the rim"')(rule)
+app.command(epilog="Example: trialcell runs sql 'SELECT result, count(*) FROM runs GROUP BY ALL'")(sql)
+app.command(epilog="Example: trialcell runs index")(index)
 app.command(epilog="Example: trialcell runs rates --stage place")(rates)

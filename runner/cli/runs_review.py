@@ -1,4 +1,4 @@
-"""`trialcell runs rule`, `queue` and `rates`: a person's word over a judge's, where it is wanted, what comes of it.
+"""`trialcell runs rule` and `rates`: a person's word over a judge's, and what comes of it.
 
 The commands are registered in `runs.py`.
 """
@@ -16,7 +16,6 @@ from runner.cli.output import Output
 
 if TYPE_CHECKING:
     from judges.certificate import Certificate, Certificates
-    from runs.queue import Doubtful
     from runs.schema.verdict import JudgedStage, Verdict, Word
     from runs.statistics import CorrectedRate, Rate
     from runs.store import RunStore, StoredRun
@@ -103,59 +102,6 @@ def _ask_and_put(store: RunStore, run: str, stage: JudgedStage, name: str, cell:
     if final == said:
         return after
     return put(store, stored.entry.run_id, stage, final.word, by=name, reason=final.reason, blind=False)
-
-
-def queue(
-    share: Annotated[
-        float, typer.Option("--share", min=0, max=1, help="Of the confident ones, how many to look at all the same.")
-    ] = 0.07,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Which of the confident ones; they stay the same for a seed.")
-    ] = 0,
-    last: Annotated[int | None, typer.Option("--last", min=1, help="Only among so many runs, the newest.")] = None,
-    verdicts: Annotated[
-        bool, typer.Option("--verdicts", help="Also show what was said; who has seen that no longer judges blind.")
-    ] = False,
-    cell: CellOption = DEFAULT_CELL,
-    json: JsonOption = False,
-) -> None:
-    """What a person should look at, the most doubtful first: no verdict, unsure, disagreements, and some at random.
-
-    Nobody's word is shown, so that you can judge blind; --json holds everything.
-    """
-    from runs.queue import queue as doubtful
-    from runs.store import RunStore
-
-    runs, unreadable = _readable(RunStore(cell / "runs"), last)
-    items = doubtful(runs, share=share, seed=seed)
-    answer = {
-        "queue": [item.as_object() for item in items],
-        "runs": len(runs),
-        "share": share,
-        "seed": seed,
-        "unreadable": unreadable,
-    }
-    Output(as_json=json).answer(answer, *_queue_told(items, len(runs), unreadable, cell, verdicts))
-
-
-def _queue_told(items: list[Doubtful], n_runs: int, unreadable: list[str], cell: Path, with_words: bool) -> list[Any]:
-    from rich.text import Text
-
-    from runner.cli.show.parts import QUIET, columns, verdict_word
-
-    told: list[Any] = [Text(f"can't be read, so not in the queue: {name}", style="yellow") for name in unreadable]
-    if not items:
-        return [*told, Text(f"nothing to look at in {n_runs} runs", style=QUIET)]
-    table = columns("run", "step", "doubt", *["stands"] * with_words, "why", right=("doubt",), wide="why")
-    for item in items:
-        stands = [verdict_word(item.word)] if with_words else []
-        why = Text("; ".join(item.reasons if with_words else item.blind_reasons))
-        table.add_row(item.run_id, item.stage, f"{item.doubt:.2f}", *stands, why)
-    where = "" if cell == DEFAULT_CELL else f" --cell {cell}"
-    first = items[0]
-    how = f"look and say: trialcell runs rule {first.run_id} --stage {first.stage}{where}"
-    of = f"{len(items)} step{'s' if len(items) > 1 else ''} of {n_runs} run{'s' if n_runs > 1 else ''}"
-    return [*told, table, Text(f"\n{of}; {how}", style=QUIET)]
 
 
 def rates(

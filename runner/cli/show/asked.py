@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
-from runner.cli.show.figures import Fields, Figures, clean, name_of, sentence, words
-from runner.cli.show.parts import QUIET
+from runner.cli.show.parts import QUIET, words
+from runs.figures import Fields, Figures, clean, name_of, sentence
 from runs.schema.verdict import JudgeAttempt, SentImage
 
 Rows = list[tuple[RenderableType, RenderableType]]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from runner.cli.show.asked import asked
-from runner.cli.show.figures import Fields, Figures, clean, sentence, words
 from runner.cli.show.parts import (
     NAME,
     OUTCOME_STYLE,
@@ -21,22 +19,15 @@ from runner.cli.show.parts import (
     indented,
     pairs,
     verdict_word,
+    words,
 )
+from runs.events import seconds_between
+from runs.figures import Fields, Figures, clean, sentence
 from runs.schema.run import RunLog, StageRecord
 from runs.schema.verdict import JudgedStage, Judgment, Rejudged, Ruling, Verdict
 from runs.verdicts import standing_in
 
 STATE_STYLE = {"running": "bold cyan", "interrupted": "bold yellow"}
-
-
-def seconds_between(start: str, end: str | None) -> float | None:
-    """Seconds from one time of the log to another, None where they can't be compared."""
-    if end is None:
-        return None
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (ValueError, TypeError):
-        return None
 
 
 def title(log: RunLog, figures: Figures, state: str) -> RenderableType:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from runner.cli.show.figures import NOTHING, clean
-from runner.cli.show.head import STATE_STYLE, seconds_between
+from runner.cli.show.head import STATE_STYLE
 from runner.cli.show.parts import QUIET, RESULT_STYLE, columns, verdict_word
-from runs.errors import RecordError
-from runs.schema.run import RunLog
-from runs.schema.verdict import JudgedStage
-from runs.store import RunEntry, RunStore
-from runs.verdicts import standing_in, standing_result
+from runs.figures import NOTHING, clean
+
+if TYPE_CHECKING:
+    from runs.index.questions import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,50 +35,30 @@ class Line:
     result_then: str | None = None
     problem: str | None = None
 
+    cell: str | None = None
+
     def as_object(self) -> dict[str, Any]:
         """For programs."""
         return asdict(self)
 
 
-def lines(store: RunStore) -> Iterator[Line]:
-    """A line for every run, the newest first."""
-    for entry in reversed(store.list()):
-        yield _line(entry, store)
+_RENAMED = {"pick": "pick_word", "place": "place_word", "stage": "ended_stage"}
+LINE_COLUMNS = tuple(f"{_RENAMED.get(field.name, field.name)} AS {field.name}" for field in fields(Line))
+"""What a line asks of the index."""
 
 
-def _line(entry: RunEntry, store: RunStore) -> Line:
-    try:
-        log = store.open(entry.run_id).log
-    except RecordError as error:
-        return Line(entry.run_id, "unreadable", problem=error.message)
-    lasted_s = log.duration_s if log.duration_s is not None else seconds_between(log.started_at, log.ended_at)
-    return Line(
-        run_id=entry.run_id,
-        result=standing_result(log) or entry.state,
-        started_at=log.started_at,
-        duration_s=lasted_s,
-        pick=_word(log, "pick"),
-        place=_word(log, "place"),
-        attempts=len(log.pick_attempts),
-        stage=log.ending.stage if log.ending is not None else None,
-        dry_run=log.dry_run,
-        recovered=log.recovered,
-        ruled=bool(log.rulings),
-        result_then=log.result,
-    )
-
-
-def _word(log: RunLog, stage: JudgedStage) -> str | None:
-    standing = standing_in(log, stage)
-    return standing.word if standing is not None else None
-
-
-def listing(rows: Sequence[Line], runs_dir: Path) -> Iterator[RenderableType]:
-    """The lines as a table, and how many ended how."""
+def listing(
+    rows: Sequence[Line], runs_dirs: Sequence[str], shown: Page, *, page: int, size: int
+) -> Iterator[RenderableType]:
+    """The lines as a table, and how many of all ended how."""
     if not rows:
-        yield Text(f"no runs in {runs_dir}", style=QUIET)
+        text = f"no runs in {', '.join(runs_dirs)}" if shown.total == 0 else f"there is no page {page}"
+        yield Text(text, style=QUIET)
         return
-    table = columns("run", "started", "result", "pick", "tries", "place", "took", "", right=("tries", "took"), wide="")
+    many = ("cell",) if len(runs_dirs) > 1 else ()
+    table = columns(
+        *many, "run", "started", "result", "pick", "tries", "place", "took", "", right=("tries", "took"), wide=""
+    )
     for row in rows:
         remarks = [
             *([f"in {clean(row.stage)}"] if row.stage and row.result != "completed" else []),
@@ -93,6 +69,7 @@ def listing(rows: Sequence[Line], runs_dir: Path) -> Iterator[RenderableType]:
             *([clean(row.problem)] if row.problem else []),
         ]
         table.add_row(
+            *((clean(row.cell or ""),) if many else ()),
             row.run_id,
             _day_and_minute(row.started_at),
             Text(row.result, style=RESULT_STYLE.get(row.result) or STATE_STYLE.get(row.result, "red")),
@@ -103,9 +80,11 @@ def listing(rows: Sequence[Line], runs_dir: Path) -> Iterator[RenderableType]:
             Text(", ".join(remarks), style=QUIET),
         )
     yield table
-    counts = Counter(row.result for row in rows)
-    yield Text("\n" + ", ".join(f"{count} {result}" for result, count in counts.most_common()), style=QUIET)
-    if counts["interrupted"]:
+    counts = shown.results
+    yield Text("\n" + ", ".join(f"{count} {result}" for result, count in counts.items()), style=QUIET)
+    if shown.total > size:
+        yield Text(f"page {page} of {-(-shown.total // size)}: --page shows another", style=QUIET)
+    if counts.get("interrupted"):
         yield Text("what was interrupted can be made whole: trialcell runs recover", style=QUIET)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from runner.cli.show.figures import NOTHING, Fields, Figures, clean, sentence, words
 from runner.cli.show.parts import (
     NAME,
     QUIET,
@@ -20,7 +19,9 @@ from runner.cli.show.parts import (
     joint_header,
     joint_lines,
     pairs,
+    words,
 )
+from runs.figures import NOTHING, Fields, Figures, clean, sentence
 from runs.schema.motion import LookupRecord, MoveRecord, NearestPoint
 from runs.schema.run import RunLog
 

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.cli.show import head, motion, seen
-from runner.cli.show.figures import Fields, Figures, clean, words
-from runner.cli.show.parts import QUIET, heading, indented, pairs
+from runner.cli.show.parts import QUIET, heading, indented, pairs, words
+from runs.figures import Fields, Figures, clean
 from runs.schema.run import RunLog
 
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from runner.cli.show.figures import NOTHING, Figures
+from runs.figures import NOTHING, Figures, clean
 
 QUIET = "dim"
 NAME = "bold"
@@ -63,6 +63,11 @@ def pairs(rows: Sequence[tuple[RenderableType, RenderableType]], *, width: int =
     for name, value in rows:
         table.add_row(name, value)
     return table
+
+
+def words(text: str, style: str = "") -> Text:
+    """Text from a log, to print as it is: neither markup nor terminal codes in it mean anything."""
+    return Text(clean(text), style=style)
 
 
 def verdict_word(word: str | None) -> Text:

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from runner.cli.show.figures import NOTHING, Fields, Figures, clean, sentence, words
-from runner.cli.show.parts import NAME, QUIET, heading, indented, pairs, verdict_word
+from runner.cli.show.parts import NAME, QUIET, heading, indented, pairs, verdict_word, words
+from runs.figures import NOTHING, Fields, Figures, clean, sentence
 from runs.schema.base import Record
 from runs.schema.run import RunLog
 

@@ -8,8 +8,8 @@ import json
 import pytest
 from rich.console import Console
 
-from runner.cli.show.figures import Figures, clean, name_of, unit_of
 from runner.cli.show.page import page
+from runs.figures import Figures, clean, name_of, unit_of
 from runs.migrate import load_log
 from runs.schema.run import Note, RunLog
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rich.text import Text
-
 from runs.schema.base import Record
 
 NOTHING = "—"
@@ -43,11 +41,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def clean(text: str) -> str:
     """Text from a log without what could drive a terminal; a log is data, wherever it came from."""
     return _CONTROL.sub("�", text)
-
-
-def words(text: str, style: str = "") -> Text:
-    """Text from a log, to print as it is: neither markup nor terminal codes in it mean anything."""
-    return Text(clean(text), style=style)
 
 
 def unit_of(key: str) -> tuple[str, int | None]:

@@ -1,0 +1,81 @@
+"""Two sets of trials held against each other: how far apart their success rates are, and whether that can be chance.
+
+Where trials come in pairs that share a start, the pairs are what counts: they differ only in what was changed. It knows
+counts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, lgamma, log, sqrt
+
+from scipy.special import ndtri
+
+from runs.statistics import mcnemar, wilson_rate
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Second rate minus the first, with its interval. `p_value` asks whether they differ at all."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    confidence: float
+
+
+def difference(first: tuple[int, int], second: tuple[int, int], *, confidence: float = 0.95) -> Difference | None:
+    """The difference of two independent rates, each as successes and trials; None where one has no trials.
+
+    Source: Newcombe (1998), Interval estimation for the difference between independent proportions, method 10; the
+    p-value is Fisher's exact one, two-sided.
+    """
+    (a, m), (b, n) = first, second
+    if m == 0 or n == 0:
+        return None
+    one, two = wilson_rate(a, m, confidence=confidence), wilson_rate(b, n, confidence=confidence)
+    p1, p2 = a / m, b / n
+    low = (p2 - p1) - sqrt((p2 - two.low) ** 2 + (one.high - p1) ** 2)
+    high = (p2 - p1) + sqrt((two.high - p2) ** 2 + (p1 - one.low) ** 2)
+    return Difference(p2 - p1, max(-1.0, low), min(1.0, high), fisher(a, m - a, b, n - b), confidence)
+
+
+def paired_difference(
+    both: int, only_first: int, only_second: int, neither: int, *, confidence: float = 0.95
+) -> Difference | None:
+    """The difference of two rates over pairs; None without pairs.
+
+    Source: Bonett and Price (2012), Adjusted Wald confidence interval for a difference of binomial proportions based on
+    paired data; the p-value is McNemar's exact one.
+    """
+    n = both + only_first + only_second + neither
+    p_value = mcnemar(both, only_first, only_second, neither).p_value
+    if n == 0:
+        return None
+    p12, p21 = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
+    half = float(ndtri((1 + confidence) / 2)) * sqrt((p12 + p21 - (p21 - p12) ** 2) / (n + 2))
+    middle = p21 - p12
+    value = (only_second - only_first) / n
+    return Difference(value, max(-1.0, middle - half), min(1.0, middle + half), p_value, confidence)
+
+
+def fisher(a: int, b: int, c: int, d: int) -> float:
+    """Fisher's exact test of a 2×2 table, two-sided: how likely a table at most as likely as this one is by chance.
+
+    Source: Fisher (1922), On the interpretation of χ² from contingency tables, and the calculation of P.
+    """
+    if min(a, b, c, d) < 0:
+        raise ValueError("counts are not negative")
+    rows, first_column, n = a + b, a + c, a + b + c + d
+    lowest, highest = max(0, first_column - (c + d)), min(rows, first_column)
+
+    def log_likely(k: int) -> float:
+        return _log_choose(rows, k) + _log_choose(n - rows, first_column - k) - _log_choose(n, first_column)
+
+    here = log_likely(a) + log(1 + 1e-7)  # equal but for rounding counts as equal
+    return min(1.0, sum(exp(found) for k in range(lowest, highest + 1) if (found := log_likely(k)) <= here))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,0 +1,149 @@
+"""The one door to DuckDB: files of rows, and questions over them. It is loaded when first used.
+
+It knows no run and no folder of runs. What a user's SQL may do is look: with `locked` no file, setting or extension is
+reached from it beyond what was opened before.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from runs.errors import Family, RecordError
+
+_MOST_MEMORY_MB = 512
+"""What the database may take; a rebuild of any size streams through it."""
+
+
+class BadQuestion(RecordError):
+    """SQL that the database does not take."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+class IndexDamaged(Exception):
+    """A file of the index can't be read; it is made again from the folders."""
+
+
+class Database:
+    """A connection in memory. Use it in a `with`, or `close` it."""
+
+    def __init__(self) -> None:
+        import duckdb  # noqa: PLC0415 - takes longer to import than most questions take to answer
+
+        self._errors = duckdb.Error
+        self._ours = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+        self._connection = duckdb.connect(":memory:")
+        self._connection.execute("SET preserve_insertion_order = false")
+        self._connection.execute(f"SET memory_limit = '{_MOST_MEMORY_MB}MB'")
+        spill = Path(tempfile.gettempdir()) / f"trialcell_index_{os.getpid()}"  # by default it is where we stand
+        self._connection.execute(f"SET temp_directory = {quoted(str(spill))}")
+        self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 4)}")
+
+    def __enter__(self) -> Database:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection. Safe more than once."""
+        self._connection.close()
+
+    def do(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """Run a statement of ours.
+
+        Raises:
+            IndexDamaged: the database says no.
+        """
+        try:
+            self._connection.execute(sql, list(parameters))
+        except self._ours:  # a mistake in our own SQL, no damage
+            raise
+        except self._errors as error:
+            raise IndexDamaged(str(error)) from error
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """The answer to a question of ours, a dict a row.
+
+        Raises:
+            IndexDamaged: the database says no.
+        """
+        try:
+            answer = self._connection.execute(sql, list(parameters))
+            names = [column[0] for column in answer.description]
+            return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+        except self._ours:  # a mistake in our own SQL, no damage
+            raise
+        except self._errors as error:
+            raise IndexDamaged(str(error)) from error
+
+    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
+        """The answer to a question of ours, a dict a row, some at a time. No other question may be asked meanwhile."""
+        answer = self._connection.execute(sql, list(parameters))
+        names = [column[0] for column in answer.description]
+        while rows := answer.fetchmany(2000):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+    def ask(self, sql: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
+        """A person's question: names of columns, at most `limit` rows, and whether there were more.
+
+        Raises:
+            BadQuestion: in the database's own words.
+        """
+        try:
+            statements = self._connection.extract_statements(sql)
+            if [statement.type.name for statement in statements] not in (["SELECT"], ["EXPLAIN"]):
+                raise BadQuestion("one question at a time, and only one that looks: SELECT … FROM runs …")
+            answer = self._connection.execute(statements[0])
+            rows = answer.fetchmany(limit + 1)
+            return [column[0] for column in answer.description], rows[:limit], len(rows) > limit
+        except self._errors as error:
+            raise BadQuestion(_first_lines(str(error))) from None
+
+    def lock(self) -> None:
+        """From here on no file, network, extension or setting is reached beyond what is open."""
+        self.do("SET enable_external_access = false")
+        self.do("SET lock_configuration = true")
+
+    def attach(self, path: Path, name: str) -> None:
+        """Open a file of rows for reading; its table is `name`.runs from here on."""
+        try:
+            self._connection.execute(f"ATTACH {quoted(str(path))} AS {name} (TYPE duckdb, READ_ONLY)")
+        except self._errors as error:
+            raise IndexDamaged(str(error)) from error
+
+    def write(self, queries: Sequence[str], out: Path) -> None:
+        """The answers to queries of ours, with the same columns, as one new file of rows, whole when this returns."""
+        self.do(f"ATTACH {quoted(str(out))} AS made")
+        try:
+            self.do(f"CREATE TABLE made.runs AS {queries[0]}")
+            for query in queries[1:]:  # bit by bit, so that memory stays flat
+                self.do(f"INSERT INTO made.runs {query}")
+        finally:
+            self.do("DETACH made")
+
+
+def from_json(files: Sequence[Path], columns: Mapping[str, str]) -> str:
+    """Rows in files of JSON lines, as SQL."""
+    kinds = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in columns.items())
+    listed = ", ".join(quoted(str(path)) for path in files)
+    return f"SELECT * FROM read_json([{listed}], format = 'newline_delimited', columns = {{{kinds}}})"
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _first_lines(text: str) -> str:
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())

@@ -1,0 +1,166 @@
+"""Every answer from the index is the one that reading all logs would give."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import asdict
+from statistics import median
+
+import pytest
+
+from runs.index.database import BadQuestion
+from runs.index.questions import ManyRuns
+from runs.index.select import GROUPS, BadSelection, Condition, Selection
+from runs.queue import queue
+from runs.statistics import exact_rate, mcnemar
+from runs.store import RunStore
+from runs.verdicts import standing_result
+
+
+@pytest.fixture
+def many(made):
+    with ManyRuns([made]) as many:
+        many.refresh()
+        yield many
+
+
+@pytest.fixture
+def stored(made):
+    store = RunStore(made / "runs")
+    return [store.open(entry.run_id) for entry in store.list()]
+
+
+def test_statistics_by_square_are_those_of_the_logs(many, stored):
+    groups = {group.key: group for group in many.stats("square", Selection())}
+    for key in {run.log.correction.last.cell_key for run in stored}:
+        logs = [run.log for run in stored if run.log.correction.last.cell_key == key]
+        results = Counter(standing_result(log) for log in logs)
+        group = groups.pop(key)
+        assert group.results == dict(results)
+        assert group.success == exact_rate(results["completed"], results["completed"] + results["failed"])
+        assert group.tip_mm == pytest.approx(median(log.tip_measurements[0].diff.dist_mm for log in logs))
+        first = sum(standing_result(log) == "completed" and len(log.pick_attempts) == 1 for log in logs)
+        assert group.first_attempt.successes == first
+    assert not groups
+
+
+@pytest.mark.parametrize("by", sorted(GROUPS))
+def test_every_group_counts_every_run_once(many, by):
+    assert sum(group.n for group in many.stats(by, Selection())) == 120
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.07, 0), (0.3, 0), (0.3, 5), (1.0, 1)])
+def test_the_queue_is_the_same_as_from_the_logs(many, stored, share, seed):
+    items, total = many.queue(Selection(), share=share, seed=seed)
+    expected = [asdict(item) for item in queue(stored, share=share, seed=seed)]
+    assert [{k: v for k, v in item.items() if k != "cell"} for item in items] == [
+        {**item, "reasons": list(item["reasons"])} for item in expected
+    ]
+    assert total == len(expected)
+    few, total = many.queue(Selection(), share=share, seed=seed, limit=3)
+    assert few == items[:3]
+    assert total == len(expected)
+
+
+def test_a_comparison_pairs_what_shares_a_seed(many, stored):
+    odd = Selection.parse(["profile=field"])
+    even = Selection.parse(["profile=perfect"])
+    found = many.compare(odd, even)
+    sides = ({}, {})
+    for run in stored:
+        made_with = run.log.provenance
+        sides[made_with.profile == "perfect"].setdefault(made_with.seed, []).append(standing_result(run.log))
+    pairs = [
+        (a, b)
+        for seed in sides[0].keys() & sides[1].keys()
+        for a, b in zip(sides[0][seed], sides[1][seed], strict=False)
+    ]
+    counts = Counter(pairs)
+    four = (
+        counts["completed", "completed"], counts["completed", "failed"], counts["failed", "completed"],
+        counts["failed", "failed"],
+    )  # fmt: skip
+    assert found.paired_by == "seed"
+    assert (found.both, found.only_first, found.only_second, found.neither) == four
+    assert found.pairs + found.undecided_pairs == len(pairs)
+    assert found.paired.p_value == mcnemar(*four).p_value
+
+
+def test_pages_hold_every_run_once_in_order(many):
+    ids = [row["run_id"] for page in range(1, 8) for row in many.listed(Selection(), page=page, size=19).rows[::-1]]
+    assert len(ids) == len(set(ids)) == 120
+    assert ids == sorted(ids, reverse=True)
+    worst = many.listed(Selection(), sort="-tip_dist_mm", size=5).rows
+    assert [row["tip_dist_mm"] for row in worst] == sorted((row["tip_dist_mm"] for row in worst), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "holds"),
+    [
+        (["profile=field"], lambda row: row["profile"] == "field"),
+        (["profile!=field", "tip_dist_mm>4"], lambda row: row["profile"] != "field" and row["tip_dist_mm"] > 4),
+        (["result=failed"], lambda row: row["result"] == "failed"),
+        (["place_word=none"], lambda row: row["place_word"] is None),
+        (["ruled=true"], lambda row: row["ruled"]),
+        (["attempts>=2"], lambda row: row["attempts"] >= 2),
+        (["cell=bench"], lambda row: True),
+        (["cell='; DROP TABLE runs; --"], lambda row: False),
+    ],
+)
+def test_conditions_choose_what_they_say(many, texts, holds):
+    every = many.listed(Selection(), size=1000).rows
+    chosen = many.listed(Selection.parse(texts), size=1000).rows
+    assert [row["run_id"] for row in chosen] == [row["run_id"] for row in every if holds(row)]
+
+
+def test_days_are_taken_with_their_ends(many):
+    every = many.listed(Selection(), size=1000).rows
+    one = many.listed(Selection(since="2026-01-01", until="2026-01-01"), size=1000).rows
+    assert [row["run_id"] for row in one] == [row["run_id"] for row in every if row["day"] == "2026-01-01"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("profile", "is no condition"),
+        ("tpi_dist_mm>3", "did you mean tip_dist_mm?"),
+        ("attempts=many", "is no number"),
+        ("ruled=perhaps", "is true or false"),
+        ("lookups=3", "is nothing that runs are known by"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_refused(text, message):
+    with pytest.raises(BadSelection, match=message.replace("?", r"\?")):
+        Condition.parse(text).sql()
+
+
+def test_cells_are_merged_although_their_runs_share_names(made, tmp_path):
+    other = shutil.copytree(made, tmp_path / "arm2")
+    with ManyRuns([made, other]) as many:
+        many.refresh()
+        assert many.listed(Selection()).total == 240
+        assert {group.key: group.n for group in many.stats("cell", Selection())} == {"bench": 120, "arm2": 120}
+        assert len(many.listed(Selection(), size=1000).rows) == 240
+        found = many.compare(Selection.parse(["cell=bench"]), Selection.parse(["cell=arm2"]))
+        assert (found.only_first, found.only_second) == (0, 0)
+        assert found.pairs > 80
+
+
+def test_sql_answers_and_can_only_look(many, tmp_path):
+    names, rows, more = many.sql("SELECT result, count(*) AS n FROM runs GROUP BY ALL ORDER BY n DESC")
+    assert names == ["result", "n"]
+    assert sum(n for _, n in rows) == 120
+    assert not more
+    assert many.sql("SELECT * FROM lookups", limit=10)[2]
+    out = tmp_path / "out.csv"
+    for bad in (
+        f"COPY runs TO '{out}'", "CREATE TABLE x AS SELECT 1", "SELECT 1; SELECT 2", "ATTACH 'x.duckdb'",
+        "SELECT * FROM read_csv('/etc/passwd')", "SELECT * FROM read_text('/etc/passwd')", "SELEC 1", "",
+        "INSTALL httpfs",
+        "SET threads = 1", "DROP VIEW runs", "SELECT * FROM 'https://example.org/x.parquet'",
+    ):  # fmt: skip
+        with pytest.raises(BadQuestion):
+            many.sql(bad)
+    assert not out.exists()
+    assert many.listed(Selection()).total == 120

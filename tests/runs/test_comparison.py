@@ -1,0 +1,36 @@
+"""Differences of rates hold what published examples say."""
+
+from __future__ import annotations
+
+import pytest
+
+from runs.comparison import difference, fisher, paired_difference
+
+
+def test_newcombes_own_example():
+    """Newcombe (1998), table II: 56/70 against 48/80, method 10: 0.0524 to 0.3339."""
+    found = difference((48, 80), (56, 70))
+    assert found.value == pytest.approx(0.2)
+    assert (found.low, found.high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+
+
+def test_fishers_tea():
+    """Fisher's lady tasting tea: three of four right is p = 0.4857 in two sides; four of four 0.0286."""
+    assert fisher(3, 1, 1, 3) == pytest.approx(0.4857, abs=1e-4)
+    assert fisher(4, 0, 0, 4) == pytest.approx(2 / 70, abs=1e-9)
+    assert fisher(0, 0, 5, 5) == 1.0
+
+
+def test_pairs_say_more_than_two_heaps():
+    apart = difference((80, 100), (90, 100))
+    paired = paired_difference(80, 0, 10, 10)
+    assert paired.value == pytest.approx(apart.value)
+    assert paired.high - paired.low < apart.high - apart.low
+    assert paired.p_value < apart.p_value
+
+
+def test_nothing_to_compare_is_no_difference():
+    assert difference((0, 0), (3, 4)) is None
+    assert paired_difference(0, 0, 0, 0) is None
+    with pytest.raises(ValueError, match="negative"):
+        fisher(-1, 2, 3, 4)
