@@ -14,7 +14,7 @@ from typing import Any
 from judges.certificate import LOWER_BOUND, CameraPart, Certificate, Counts, LightPart, parts_of
 from judges.kept import Judging
 from judges.labelled import Label
-from judges.panel import asked
+from judges.panel import asked, cost_of
 from judges.protocol import Evidence, Judge
 from judges.steps import PicturesGone
 from runs.agreement import Confusion, Kappa, Operating, Reliability, Sure, reliability, risk_coverage, threshold_for
@@ -198,7 +198,6 @@ def report_of(answers: Sequence[Answered], stage: JudgedStage, *, risk: float) -
     repeated = [answer for answer in mine if answer.again]
     stable = sum(all(a.verdict == answer.verdict.verdict for a in answer.again) for answer in repeated)
     heard = [verdict for answer in mine for verdict in (answer.verdict, *answer.again)]
-    costs = [verdict.audit.cost_usd for verdict in heard if verdict.audit.cost_usd is not None]
     times = [verdict.audit.seconds for verdict in heard if verdict.audit.seconds is not None]
     certified, why = _certified(confusion, tpr_low, tnr_low)
     return Report(
@@ -218,7 +217,7 @@ def report_of(answers: Sequence[Answered], stage: JudgedStage, *, risk: float) -
         risk=risk,
         kinds=_kinds(mine),
         errors=_errors(mine),
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=cost_of(heard),
         calls=len(heard),
         seconds=sum(times) / len(times) if times else None,
         not_blind=sum(answer.case.blind is False for answer in mine),

@@ -8,13 +8,14 @@ with it. No rule here makes a yes out of anything but yeses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
 from judges.errors import JudgeError
 from judges.protocol import Evidence, Judge
 from runs.schema.verdict import JudgeAudit, Verdict, Word
+from runs.verdicts import answers_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,6 @@ def combined(
     """One verdict of several, with each of them in it; costs and tokens are summed where all of them are known."""
     audits = [answer.audit for answer in answers]
     models = list(dict.fromkeys(audit.model for audit in audits if audit.model is not None))
-    costs = [audit.cost_usd for audit in audits if audit.cost_usd is not None]
     tokens_in = [audit.input_tokens for audit in audits if audit.input_tokens is not None]
     tokens_out = [audit.output_tokens for audit in audits if audit.output_tokens is not None]
     return Verdict(
@@ -172,12 +172,21 @@ def combined(
             image_hashes=tuple(picture.sha256 for picture in evidence.pictures),
             input_tokens=sum(tokens_in) if tokens_in else None,
             output_tokens=sum(tokens_out) if tokens_out else None,
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=cost_of(answers),
             seconds=seconds,
         ),
         attempt=evidence.attempt,
         members=tuple(answers),
     )
+
+
+def cost_of(answers: Iterable[Verdict]) -> float | None:
+    """What answers have cost together, dollars; None where one asked a model at an unknown cost, or none asked any."""
+    leaves = [leaf for answer in answers for leaf in answers_in(answer)]
+    if any(leaf.audit.attempts and leaf.audit.cost_usd is None for leaf in leaves):
+        return None
+    costs = [leaf.audit.cost_usd for leaf in leaves if leaf.audit.cost_usd is not None]
+    return sum(costs) if costs else None
 
 
 def _least(answers: Sequence[Verdict]) -> float | None:

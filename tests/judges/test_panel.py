@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.errors import BadEvidence
-from judges.panel import PanelJudge, RecordedAlongside, RepeatedJudge
+from judges.panel import PanelJudge, RecordedAlongside, RepeatedJudge, cost_of
 from judges.protocol import Evidence
-from runs.schema.verdict import JudgeAudit, Verdict
+from runs.schema.verdict import JudgeAttempt, JudgeAudit, Verdict
 from vision.detect.protocol import DetectSettings
 
 STEP = Evidence(stage="place", pictures=(), grip=None, settings=DetectSettings(), attempt=2)
@@ -82,6 +82,21 @@ def test_an_error_keeps_its_code():
 def test_agreement_makes_nobody_surer():
     found = PanelJudge([Says("yes", confidence=0.99), Says("yes", confidence=0.7)]).judge(STEP)
     assert found.confidence == 0.7
+
+
+def test_a_cost_that_is_not_known_is_not_left_out_of_the_sum():
+    def paid(cost_usd):
+        attempt = JudgeAttempt(
+            attempt=1, gate="passed", detail="", model_requested="m", max_tokens=400, seconds=1.0,
+            started_at="2026-08-01T10:00:00Z", cost_usd=cost_usd,
+        )  # fmt: skip
+        audit = JudgeAudit(judge="claude", cost_usd=cost_usd, attempts=(attempt,))
+        return Verdict(stage="place", verdict="yes", reason="seen", audit=audit)
+
+    measured = Verdict(stage="place", verdict="yes", reason="seen", audit=JudgeAudit(judge="measured"))
+    assert cost_of([paid(0.25), paid(0.5), measured]) == 0.75
+    assert cost_of([paid(0.25), paid(None), measured]) is None
+    assert cost_of([measured]) is None
 
 
 def test_costs_are_summed():
