@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from runner.kinematics.errors import BadTarget, OutsideLimits
 from runner.kinematics.model import ArmModel, FloatArray, frozen
 
 _GOLDEN = 0.6180339887498949  # golden ratio's fraction
+_ORTHOGONAL = 1e-6
 FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
 
 
@@ -48,20 +50,34 @@ class IkTarget:
             BadTarget: wrong shape, not finite, or so far off that it must be millimetres.
         """
         position = np.array(self.position_m, dtype=np.float64)
-        if position.shape != (3,) or not np.isfinite(position).all():
+        if position.shape != (3,) or not all(map(isfinite, position.tolist())):
             raise BadTarget(f"a target is three finite numbers in metres, got {self.position_m!r}")
-        if np.abs(position).max() > FARTHEST_M:
+        if max(map(abs, position.tolist())) > FARTHEST_M:
             raise BadTarget(
                 f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm"
             )
         object.__setattr__(self, "position_m", frozen(position))
         if self.rotation is not None:
             rotation = np.array(self.rotation, dtype=np.float64)
-            if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
+            if rotation.shape != (3, 3) or not all(map(isfinite, rotation.ravel().tolist())):
                 raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
-            if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+            if not _turns(*rotation.tolist()):
                 raise BadTarget("a target's rotation must be orthogonal and right-handed")
             object.__setattr__(self, "rotation", frozen(rotation))
+        for weight in (self.position_weight, self.rotation_weight_m):
+            if not (isfinite(weight) and weight > 0.0):
+                raise BadTarget(f"weights are positive numbers, got {weight!r}")
+
+
+def _turns(a: list[float], b: list[float], c: list[float]) -> bool:
+    """Whether three rows make a rotation. In plain numbers: a target is checked in every solve."""
+    x = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    return (
+        abs(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] - 1.0) < _ORTHOGONAL
+        and abs(b[0] * b[0] + b[1] * b[1] + b[2] * b[2] - 1.0) < _ORTHOGONAL
+        and abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) < _ORTHOGONAL
+        and abs(x[0] - c[0]) + abs(x[1] - c[1]) + abs(x[2] - c[2]) < _ORTHOGONAL
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from runner.compiled import CodeState, code_report
 from runner.kinematics.errors import WrongJoints
-from runner.kinematics.fk import link_poses, tool_points_m, tool_pose
+from runner.kinematics.fk import KERNELS, MANY, link_poses, tool_points_m, tool_pose
 from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.model import load_arm
 
@@ -52,6 +53,31 @@ def test_many_rows_are_the_same_one_by_one_and_in_blocks() -> None:
     q = np.random.default_rng(0).uniform(-90, 90, (5000, 6))
     points = tool_points_m(q, MECHARM)
     assert np.array_equal(points[4095:4098], np.stack([tool_points_m(row, MECHARM) for row in q[4095:4098]]))
+
+
+@pytest.mark.parametrize("arm", [MECHARM, TEACHING], ids=lambda a: a.name)
+def test_machine_code_agrees_with_numpy_on_many_rows(arm) -> None:  # type: ignore[no-untyped-def]
+    q = np.random.default_rng(2).uniform(-400, 400, (MANY + 5, arm.n_joints))
+    points, poses = tool_points_m(q, arm), tool_pose(q, arm)
+    assert code_report(KERNELS).state is CodeState.READY
+    some = slice(MANY - 300, None)  # few enough for NumPy
+    assert np.abs(points[some] - tool_points_m(q[some], arm)).max() < 1e-14
+    assert np.abs(poses[some] - link_poses(q[some], arm)[:, -1]).max() < 1e-14
+    assert tool_points_m(q.reshape(1, *q.shape)[:, ::-1], arm)[0, ::-1] == pytest.approx(points, abs=1e-15)
+    frozen = q.copy()
+    frozen.flags.writeable = False
+    assert np.array_equal(tool_points_m(frozen, arm), points)
+
+
+def test_what_is_not_finite_is_refused_among_many_rows_too() -> None:
+    q = np.zeros((MANY, 6))
+    for bad in (np.nan, np.inf):
+        q[-1, 3] = bad
+        for way in (tool_points_m, tool_pose):
+            with pytest.raises(WrongJoints, match="finite"):
+                way(q, MECHARM)
+    with pytest.raises(WrongJoints, match="6 joints"):
+        tool_points_m(np.zeros((MANY, 5)), MECHARM)
 
 
 def test_link_frames_are_rotations() -> None:

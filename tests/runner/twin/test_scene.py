@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runner.config import Config, with_overrides
-from runner.kinematics.fk import link_poses
+from runner.kinematics.fk import MANY, link_poses, tool_points_m, tool_pose
 from runner.kinematics.gripper import gripper_of, opening_mm, theta_from_value_rad, tip_z_mm
 from runner.kinematics.model import load_arm
 from runner.twin.errors import ArmWithoutTwin
@@ -34,6 +34,21 @@ def test_the_models_joint_frames_are_the_kinematics_frames(model_and_arm):
             body = model.body(f"link{i + 1}").id
             assert np.abs(data.xpos[body] - poses[i, :3, 3]).max() < 1e-9
             assert np.abs(data.xmat[body].reshape(3, 3) - poses[i, :3, :3]).max() < 1e-9
+
+
+def test_many_poses_at_once_agree_with_the_engine_too(model_and_arm):
+    model, scene = model_and_arm
+    data = mujoco.MjData(model)
+    angles_deg = np.random.default_rng(4).uniform(scene.arm.min_deg, scene.arm.max_deg, (MANY, 6))
+    T = tool_pose(angles_deg, scene.arm)
+    tcp_m = scene.arm.T_link_tcp[:3, 3]
+    assert np.abs(T[:, :3, 3] - tool_points_m(angles_deg, scene.arm)).max() < 1e-12
+    for row in range(0, MANY, 200):
+        data.qpos[:6] = np.radians(angles_deg[row])
+        mujoco.mj_kinematics(model, data)
+        last = model.body("link6").id
+        point = data.xpos[last] + data.xmat[last].reshape(3, 3) @ tcp_m
+        assert np.abs(T[row, :3, 3] - point).max() < 1e-9
 
 
 @pytest.mark.parametrize("value", [0, 27, 49, 72, 83, 100])
