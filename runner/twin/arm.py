@@ -81,6 +81,21 @@ class TwinArm:
         """The arm's figures, with the tool of the settings."""
         return self._model
 
+    @property
+    def moving(self) -> bool:
+        """Whether set-points of a motion are still to come."""
+        return self._motion.at < len(self._motion.plan)
+
+    @property
+    def jaws_moving(self) -> bool:
+        """Whether the jaws are still being driven to where they were told to go."""
+        return self._theta != self._theta_goal
+
+    @property
+    def rate_deg_s(self) -> FloatArray:
+        """How fast the set-points run now, (n_joints,)."""
+        return np.array(self._rate_deg_s)
+
     def read_angles_deg(self) -> FloatArray:
         """The joints as the encoders have them: without their zero offsets, in whole encoder steps."""
         seen = np.degrees(self._world.joints_rad) - self._imperfection.zero_deg
