@@ -92,7 +92,14 @@ class CellSettings(Section):
 class ArmSettings(Section):
     """The arm: which one, how it stands, how it moves."""
 
-    kind: Literal["twin"] = Field("twin", description="twin: the digital twin, in virtual time")
+    kind: Literal["twin", "mycobot-tcp", "mycobot-serial"] = Field(
+        "twin",
+        description="twin: the digital twin, in virtual time; mycobot-tcp, mycobot-serial: an arm, or twin serve",
+    )
+    address: str = Field("", description="of an arm: HOST:PORT for mycobot-tcp, a device path for mycobot-serial")
+    baud: int = Field(0, ge=0, description="of the serial port; 0: 1000000 on the arm's own Pi, else 115200")
+    connect_s: float = Field(3.0, gt=0, description="a connection that takes longer has failed")
+    answer_s: float = Field(0.6, gt=0, le=10, description="an answer that takes longer is given up")
     model: str = Field("mecharm270", description="name of a shipped arm, or the path of an arm file")
     base_shift_m: Vec3 = Field((0.0, 0.0, 0.0), description="the base in the cell frame: x right, y up, z forward")
     base_yaw_deg: float = Field(0.0, description="the base's turn; positive as j0")
@@ -124,6 +131,8 @@ class GripperSettings(Section):
     wait_s: float = Field(2.0, ge=0, description="wait after opening or closing")
     pre_release_wait_s: float = Field(2.0, ge=0, description="wait before the release")
     release_count: int = Field(2, ge=1, description="how often the release is sent")
+    type_id: Literal[1, 3, 4] = Field(1, description="on the wire: 1 adaptive, 3 parallel, 4 flexible")
+    speed_percent: int = Field(50, ge=1, le=100, description="of the jaws of a real gripper")
     held_margin_value: float = Field(3.0, gt=0, description="a value this far above the commanded one may be a hold")
     held_width_tolerance_mm: float = Field(8.0, gt=0, description="jaw opening against the block's width")
 

@@ -63,9 +63,11 @@ class PaceOrder(BaseModel):
 class ServedTwin:
     """One twin with its servers. `start` listens and returns; `close` ends everything."""
 
-    def __init__(self, config: Config, kind: Kind, doors: Doors, *, speedup: float = 1.0) -> None:
+    def __init__(
+        self, config: Config, kind: Kind, doors: Doors, *, speedup: float = 1.0, faults: tuple[str, ...] = ()
+    ) -> None:
         self.config, self.kind, self.doors = config, kind, doors
-        self._speedup = speedup
+        self._speedup, self._faults = speedup, faults
         self._over = threading.Event()
         self._looking = threading.Lock()
         self._before_reset_s = 0.0
