@@ -79,3 +79,13 @@ class TwinGone(TwinError):
             f"the served twin at {address} does not answer: {why}",
             next_step="start it again: trialcell twin serve",
         )
+
+
+class UnknownFault(TwinError):
+    """A fault that the twin does not know."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, name: str, hint: str) -> None:
+        self.name = name
+        super().__init__(f"the twin knows no fault {name!r}", next_step=hint)

@@ -21,6 +21,7 @@ from runner.config import Config
 from runner.twin.errors import TwinError
 from runner.twin.firmware.commands import Commands, Kind
 from runner.twin.firmware.controller import Controller
+from runner.twin.firmware.faults import FaultyFirmware, parsed
 from runner.twin.firmware.ports import Reply, WirePorts
 from runner.twin.http import Handler, WebServer
 from runner.twin.served import Addresses, announced, withdrawn
@@ -77,8 +78,10 @@ class ServedTwin:
         """Listen, build the twin, let its time run, and write the addresses into the cell's folder.
 
         Raises:
-            AddressTaken, NoPseudoTerminal: a door can't be opened. StorageUnwritable: the cell can't be written.
+            UnknownFault: there is no such fault. AddressTaken, NoPseudoTerminal: a door can't be opened.
+            StorageUnwritable: the cell can't be written.
         """
+        parsed(self._faults)
         doors, wire = self.doors, WirePorts(self._handle)
         self._closers.append(wire.close)
         tcp = wire.listen(doors.host, doors.tcp_port) if doors.tcp_port is not None else None
@@ -86,7 +89,8 @@ class ServedTwin:
         self.twin: Twin = build_twin(self.config, seed=self.config.twin.seed)
         self._closers.append(self.twin.close)
         self.controller = Controller(self.twin.arm)
-        self._commands = Commands(self.controller, self.kind)
+        commands = Commands(self.controller, self.kind)
+        self.firmware = FaultyFirmware(commands, self._faults, lambda: self.twin.world.now_s)
         camera = CameraServer(doors.host, doors.camera_port, self._look)
         self._closers.append(camera.close)
         control = WebServer("control", doors.host, doors.control_port, _control_of(self))
@@ -137,6 +141,7 @@ class ServedTwin:
             self.twin.reset(order.seed, block_xz_m=order.block_xz_m, box_xz_m=order.box_xz_m)
             self._before_reset_s += before_s
             self.controller.begin()
+            self.firmware.begin(order.seed)
 
     def truth(self) -> dict[str, Any]:
         """How things are, for scoring after the fact."""
@@ -149,8 +154,7 @@ class ServedTwin:
 
     def _handle(self, request: WireFrame) -> list[Reply]:
         with self.twin.world.lock:
-            answer = self._commands.handle(request)
-        return [] if answer is None else [(0.0, answer.encode())]
+            return self.firmware.handle(request)
 
     def _run(self) -> None:
         world, last_s, owed_s = self.twin.world, time.monotonic(), 0.0
@@ -162,6 +166,7 @@ class ServedTwin:
                 step_s = min(owed_s, _CHUNK_S)
                 with world.lock:
                     world.advance(step_s)
+                    self.firmware.passes()
                     self.controller.tick()
                 owed_s -= step_s
 
