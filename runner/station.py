@@ -87,7 +87,8 @@ def open_station(
         start = config.twin.seed if seed is None else seed
         twin = build_twin(config, seed=start, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
         camera = _camera(config, lambda: twin.camera)
-        return Station(twin.arm, twin.clock, camera, config.twin.profile, twin=twin, closers=(twin.close,))
+        arm, clock = _in_process(config, twin, start)
+        return Station(arm, clock, camera, config.twin.profile, twin=twin, closers=(twin.close,))
     served = served_at(cell.folder, config.arm.address)
     asked = seed is not None or block_xz_m is not None or box_xz_m is not None
     if served is None and asked:
@@ -156,6 +157,23 @@ def any_camera(cell: Cell) -> Iterator[Camera]:
         yield camera
     finally:
         camera.close()
+
+
+def _in_process(config: Config, twin: Twin, seed: int) -> tuple[Arm, Clock]:
+    """The twin's arm itself, or the driver of a real one through the twin's firmware."""
+    if config.twin.firmware == "none":
+        if config.twin.faults:
+            raise WrongRequest(
+                "twin.faults are faults of the firmware, and the twin is driven directly",
+                next_step="add --set twin.firmware=new",
+            )
+        return twin.arm, twin.clock
+    from runner.twin.firmware.direct import direct_arm
+
+    arm, clock, _ = direct_arm(
+        twin, twin.arm.model, config, kind=config.twin.firmware, faults=config.twin.faults, seed=seed
+    )
+    return arm, clock
 
 
 def _camera(config: Config, auto: Callable[[], Camera]) -> Camera:

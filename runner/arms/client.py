@@ -48,7 +48,7 @@ class _NotAwaited(Exception):
 class _Careful:
     """Comes before the vendor's class and replaces how it writes and reads.
 
-    `sent` is when the last frame went out; `strays` counts frames that nobody had asked for.
+    `sent_s` is when the last frame went out, by `now_s`; `strays` counts frames that nobody had asked for.
     """
 
     _parser: Parser
@@ -56,6 +56,10 @@ class _Careful:
     answer_s: float = 0.5
     sent_s: float = 0.0
     strays: int = 0
+
+    def now_s(self) -> float:
+        """The time that answers are waited for in."""
+        return time.monotonic()
 
     @abstractmethod
     def put(self, data: bytes) -> None:
@@ -109,14 +113,14 @@ class _Careful:
     def _write(self, command: list[int], method: str | None = None) -> None:
         """The vendor's hook for sending a frame."""
         self.put(bytes(command))
-        self.sent_s = time.monotonic()
+        self.sent_s = self.now_s()
 
     def _read(self, genre: int, method: str | None = None, **_: object) -> bytes:
         """The vendor's hook for reading an answer: the first frame that carries the command asked."""
         if not self._awaiting:
             raise _NotAwaited
-        end_s = time.monotonic() + self.answer_s
-        while (left_s := end_s - time.monotonic()) > 0:
+        end_s = self.now_s() + self.answer_s
+        while (left_s := end_s - self.now_s()) > 0:
             for frame in self._parser.feed(self.take(left_s)):
                 if frame.command == int(genre):
                     return frame.encode()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from typing import Any
 
 from runner.arms.client import CONNECTION_ERRORS, UNREADABLE, Client, Connect, Unanswered
@@ -148,7 +147,7 @@ class Link:
                 client.drain()
                 self._owed.clear()
                 return client
-        if time.monotonic() - client.sent_s < _FORGET_S:
+        if client.now_s() - client.sent_s < _FORGET_S:
             raise NoAnswer(what, self._answer_s)
         self._owed.clear()
         return client

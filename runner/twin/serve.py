@@ -19,9 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runner.arms.wire import WireFrame
 from runner.config import Config
 from runner.twin.errors import TwinError
-from runner.twin.firmware.commands import Commands, Kind
-from runner.twin.firmware.controller import Controller
-from runner.twin.firmware.faults import FaultyFirmware, parsed
+from runner.twin.firmware.commands import Kind
+from runner.twin.firmware.faults import firmware_of, parsed
 from runner.twin.firmware.ports import Reply, WirePorts
 from runner.twin.http import Handler, WebServer
 from runner.twin.served import Addresses, announced, withdrawn
@@ -88,9 +87,7 @@ class ServedTwin:
         pty = wire.open_pty() if doors.pty else None
         self.twin: Twin = build_twin(self.config, seed=self.config.twin.seed)
         self._closers.append(self.twin.close)
-        self.controller = Controller(self.twin.arm)
-        commands = Commands(self.controller, self.kind)
-        self.firmware = FaultyFirmware(commands, self._faults, lambda: self.twin.world.now_s)
+        self.firmware = firmware_of(self.twin, self.kind, self._faults)
         camera = CameraServer(doors.host, doors.camera_port, self._look)
         self._closers.append(camera.close)
         control = WebServer("control", doors.host, doors.control_port, _control_of(self))
@@ -140,7 +137,6 @@ class ServedTwin:
             before_s = self.twin.world.now_s
             self.twin.reset(order.seed, block_xz_m=order.block_xz_m, box_xz_m=order.box_xz_m)
             self._before_reset_s += before_s
-            self.controller.begin()
             self.firmware.begin(order.seed)
 
     def truth(self) -> dict[str, Any]:
@@ -165,9 +161,7 @@ class ServedTwin:
             while owed_s > 0 and not self._over.is_set():
                 step_s = min(owed_s, _CHUNK_S)
                 with world.lock:
-                    world.advance(step_s)
-                    self.firmware.passes()
-                    self.controller.tick()
+                    self.firmware.advance(world, step_s)
                 owed_s -= step_s
 
 

@@ -14,9 +14,11 @@ import numpy as np
 
 from runner.arms.wire import Cmd, WireFrame, angles_from_wire, angles_to_wire
 from runner.twin.errors import UnknownFault
-from runner.twin.firmware.commands import DONE, Commands
+from runner.twin.firmware.commands import DONE, Commands, Kind
 from runner.twin.firmware.controller import NO_SOLUTION, Controller
 from runner.twin.firmware.ports import Reply
+from runner.twin.setup import Twin
+from runner.twin.world import World
 
 EARLIEST_S, LATEST_S = 5.0, 70.0  # between these a random moment lies, in the twin's time after a reset
 _JAW_ORDERS = (Cmd.SET_GRIPPER_STATE, Cmd.SET_GRIPPER_VALUE)
@@ -415,6 +417,15 @@ def parsed(names: Sequence[str]) -> list[tuple[type[Fault], float | None]]:
     return found
 
 
+def firmware_of(twin: Twin, kind: Kind, faults: Sequence[str]) -> FaultyFirmware:
+    """The firmware of a twin's arm.
+
+    Raises:
+        UnknownFault: there is no such fault.
+    """
+    return FaultyFirmware(Commands(Controller(twin.arm), kind), faults, lambda: twin.world.now_s)
+
+
 class FaultyFirmware:
     """Commands with faults round them. Whoever calls it holds the world's lock; times are the twin's, since a reset."""
 
@@ -423,7 +434,8 @@ class FaultyFirmware:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Every fault is still to come; random moments are drawn from the seed."""
+        """As after switching on; every fault is still to come, random moments are drawn from the seed."""
+        self._commands.controller.begin()
         rng = np.random.default_rng([seed, 0xFA17])
         controller = self._commands.controller
         moments = [(kind(controller), rng.uniform(EARLIEST_S, LATEST_S), at) for kind, at in self._wanted]
@@ -435,8 +447,13 @@ class FaultyFirmware:
         """Names of the faults whose moment has come."""
         return [fault.name for fault in self._here]
 
-    def passes(self) -> None:
-        """Time has gone by."""
+    def advance(self, world: World, seconds: float) -> None:
+        """Let a bit of time go by: physics, faults, goals that are due."""
+        world.advance(seconds)
+        self._passes()
+        self._commands.controller.tick()
+
+    def _passes(self) -> None:
         now_s = self._now_s()
         for at_s, fault in [due for due in self._to_come if due[0] <= now_s]:
             self._to_come.remove((at_s, fault))
