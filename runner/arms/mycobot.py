@@ -18,7 +18,7 @@ from runner.arms.errors import ArmError, ArmRestarted, NoAnswer, OddAnswer, Read
 from runner.arms.link import Link
 from runner.arms.port_lock import PortLock
 from runner.arms.protocol import ArmHealth, Clock
-from runner.arms.readings import checked_reading
+from runner.arms.readings import Readings, checked_reading
 from runner.arms.wire import Cmd, WireFrame
 from runner.kinematics.model import ArmModel, FloatArray
 
@@ -27,6 +27,7 @@ THIN_DEG = 0.15  # waypoints nearer than this to the straight line between their
 _QUEUED = 0  # fresh mode: one planned motion after another
 _STILL_DEG, _STILL_S = 0.15, 0.1
 _TEND_S = 0.05
+_ASKED, _ASK_PAUSE_S = 3, 0.2  # a question that got no answer is asked again; commands never are
 _JAWS_S = 1.0  # jaws that have not moved by then were not listening
 _JAWS_SETTLE_S = 2.0
 _JAW_MOVED, _JAW_THERE = 3.0, 4.0
@@ -83,7 +84,7 @@ class MyCobotArm:
             ArmUnreachable: nobody is there, or not in time. NoAnswer: somebody is, and stays silent.
         """
         self._link.open()
-        self._link.ask("is_power_on")
+        self._patiently("is_power_on")
         self._link.tell("set_fresh_mode", _QUEUED)
         mode = self._optional("get_fresh_mode")
         if mode not in (None, _QUEUED):
@@ -111,11 +112,11 @@ class MyCobotArm:
         """Start moving through the waypoints, shape (k, n_joints), and return at once. The last is the goal.
 
         Raises:
-            ReadingRejected: where the arm is can't be read, so nothing was sent.
+            NoReading: where the arm is can't be read, so nothing was sent.
             ArmLost: the connection broke; whether the arm moves is not known. CommandRejected: nothing was sent.
         """
         path = np.atleast_2d(np.asarray(waypoints_deg, dtype=float))
-        here = self.read_angles_deg()
+        here = Readings(self, self._time, margin_deg=self._margin_deg).read_deg()
         if self._under_way or self._to_come:
             self.stop()
         goals = thinned(np.vstack((here, path)), THIN_DEG)[1:]
@@ -238,13 +239,13 @@ class MyCobotArm:
 
     def _jaw_value(self) -> float | None:
         try:
-            value = self._link.ask("get_gripper_value", self._gripper_type)
+            value = self._patiently("get_gripper_value", self._gripper_type)
         except (NoAnswer, OddAnswer):
             return None
         return float(value) if isinstance(value, int) and 0 <= value <= 100 else None
 
     def _number(self, question: str) -> int:
-        answer = self._link.ask(question)
+        answer = self._patiently(question)
         if not isinstance(answer, int) or answer < 0:
             raise OddAnswer(question, answer)
         return answer
@@ -254,12 +255,23 @@ class MyCobotArm:
         if question in self._mute:
             return None
         try:
-            return self._link.ask(question)
+            return self._patiently(question)
         except NoAnswer:
             self._mute.add(question)
         except OddAnswer:
             return None
         return None
+
+    def _patiently(self, question: str, *args: object) -> object:
+        """A question, asked again where the answer got lost or garbled."""
+        for left in reversed(range(_ASKED)):
+            try:
+                return self._link.ask(question, *args)
+            except (NoAnswer, OddAnswer):
+                if not left:
+                    raise
+                self._time.sleep(_ASK_PAUSE_S)
+        raise AssertionError("the last try answers or raises")
 
     def _figures(self, question: str) -> tuple[float, ...] | None:
         answer = self._optional(question)

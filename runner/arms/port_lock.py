@@ -34,13 +34,16 @@ class PortLock:
         self._path = Path(tempfile.gettempdir()) / f"trialcell-arm-{name}.lock"
         self._note = self._path.with_suffix(".txt")
         self._lock = FileLock(self._path, timeout=0, thread_local=False, mode=0o666)
-        try:
-            with storage(self._path):
-                self._lock.acquire()
-        except Timeout:
-            raise PortBusy(address, self._holder()) from None
+        with storage(self._path):
+            self._acquire(address)
         with storage(self._note):
             self._note.write_text(f"process {os.getpid()} of {getpass.getuser()} ({' '.join(sys.argv[:3])})")
+
+    def _acquire(self, address: str) -> None:
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise PortBusy(address, self._holder()) from None
 
     def release(self) -> None:
         """Let go. Safe more than once."""
