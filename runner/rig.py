@@ -24,7 +24,7 @@ from runner.config import Config
 from runner.geometry import obstacles_of
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
-from runner.station import Station, open_station
+from runner.station import Station, check_station, open_station, refuse_twins_calibration
 from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
 from runner.table.postures import arm_of
@@ -96,6 +96,8 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
     """
     config = cell.config
     _check(config, request)
+    asked = request.seed is not None or request.block_xz_m is not None or request.box_xz_m is not None
+    check_station(cell, asks_for_a_start=asked)
     arm_model, base = arm_of(config)
     with making(cell.folder):
         tables = open_tables(
@@ -309,18 +311,17 @@ def _calibrate_once(cell: Cell, progress: Progress) -> None:
     """The twin's cell calibrates itself on first use, from pictures of the board, as a person does on the bench.
 
     Raises:
-        CalibrationMissing: one half is there; it is somebody's work and is left alone. Or nothing is, and the arm is
-            of metal: nobody but a person can show it the board.
+        CalibrationMissing: one half is there; it is somebody's work and is left alone.
+        WrongRequest: the arm is of metal, and nobody has shown its camera the board.
     """
     of_twin = cell.config.arm.kind == "twin" or served_at(cell.folder, cell.config.arm.address) is not None
-    if of_twin and not any((cell.calibration_dir / name).exists() for name in (LENS_FILE, PLANE_FILE)):
+    made = any((cell.calibration_dir / name).exists() for name in (LENS_FILE, PLANE_FILE))
+    if of_twin and not made:
         calibrate_twin(cell.config, cell.calibration_dir, progress)
+    if not of_twin:
+        by_twin = load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD) if made else None
+        refuse_twins_calibration(cell, by_twin)
     load_view(cell.calibration_dir)
-    if not of_twin and load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD):
-        raise WrongRequest(
-            f"the calibration in {cell.calibration_dir} is the twin's, and the arm is of metal",
-            next_step="calibrate with pictures of your own: trialcell calibrate lens --pictures DIR",
-        )
 
 
 def _view(cell: Cell, station: Station) -> tuple[View | None, str | None]:

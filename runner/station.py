@@ -16,7 +16,7 @@ from runner.arms.protocol import Arm, Clock
 from runner.cell import Cell
 from runner.config import Config
 from runner.kinematics.model import ArmModel
-from runner.twin.served import Addresses, TwinControl, TwinTime, served_at
+from runner.twin.served import Addresses, TwinControl, TwinTime, served_at, served_twins
 from runner.twin.setup import Twin, build_twin
 from runs.errors import Family, TrialcellError
 from vision.cameras.protocol import Camera
@@ -69,6 +69,46 @@ class Station:
             close()
 
 
+def check_station(cell: Cell, *, asks_for_a_start: bool) -> None:
+    """What can be known to be wrong before anything is made or connected.
+
+    Raises:
+        WrongRequest: a seed or places for metal, no camera that belongs to the arm, faults without firmware.
+        UnknownFault: a fault that the twin does not know. ArmUnreachable: no address, or one that is none.
+    """
+    config = cell.config
+    if config.arm.kind == "twin":
+        _check_faults(config)
+        return
+    if config.arm.kind == "mycobot-tcp":
+        from runner.arms.client import host_and_port
+
+        host_and_port(config.arm.address)
+    served = served_at(cell.folder, config.arm.address)
+    if served is None and asks_for_a_start:
+        raise WrongRequest(
+            f"the arm at {config.arm.address} is no twin's: nothing here can put block and box into their places",
+            next_step=f"leave --seed, --block and --box out{_or_another(cell)}",
+        )
+    _camera(config, lambda: _camera_beside(cell, served)).close()
+
+
+def refuse_twins_calibration(cell: Cell, made_by_twin: bool | None) -> None:
+    """An arm of metal needs a calibration of its own; `made_by_twin` is None where there is none at all.
+
+    Raises:
+        WrongRequest: it has none.
+    """
+    if made_by_twin is False:
+        return
+    what = "is the twin's" if made_by_twin else "is missing"
+    raise WrongRequest(
+        f"the arm at {cell.config.arm.address} is of metal, and the calibration of its camera {what}",
+        next_step="calibrate with pictures of your own (trialcell calibrate lens --pictures DIR, then calibrate plane "
+        f"--picture FILE){_or_another(cell)}",
+    )
+
+
 def open_station(
     cell: Cell,
     *,
@@ -84,6 +124,7 @@ def open_station(
     """
     config = cell.config
     if config.arm.kind == "twin":
+        _check_faults(config)
         start = config.twin.seed if seed is None else seed
         twin = build_twin(config, seed=start, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
         camera = _camera(config, lambda: twin.camera)
@@ -91,12 +132,8 @@ def open_station(
         return Station(arm, clock, camera, config.twin.profile, twin=twin, closers=(twin.close,))
     served = served_at(cell.folder, config.arm.address)
     asked = seed is not None or block_xz_m is not None or box_xz_m is not None
-    if served is None and asked:
-        raise WrongRequest(
-            f"the arm at {config.arm.address} is no twin's: nothing here can put block and box into their places",
-            next_step="leave --seed, --block and --box out, or serve the twin with this cell: trialcell twin serve",
-        )
-    camera = _camera(config, lambda: _camera_beside(config, served))
+    check_station(cell, asks_for_a_start=asked)
+    camera = _camera(config, lambda: _camera_beside(cell, served))
     control = None if served is None else TwinControl(served)
     if control is not None and asked:
         start = config.twin.seed if seed is None else seed
@@ -152,21 +189,35 @@ def any_camera(cell: Cell) -> Iterator[Camera]:
             twin.close()
         return
     served = None if config.arm.kind == "twin" else served_at(cell.folder, config.arm.address)
-    camera = _camera(config, lambda: _camera_beside(config, served))
+    camera = _camera(config, lambda: _camera_beside(cell, served))
     try:
         yield camera
     finally:
         camera.close()
 
 
+def _check_faults(config: Config) -> None:
+    if not config.twin.faults:
+        return
+    if config.twin.firmware == "none":
+        raise WrongRequest(
+            "twin.faults are faults of the firmware, and the twin is driven directly",
+            next_step="add --set twin.firmware=new",
+        )
+    from runner.twin.firmware.faults import parsed
+
+    parsed(config.twin.faults)
+
+
+def _or_another(cell: Cell) -> str:
+    """A hint at the twins that are served for this cell, for who took another address."""
+    served = ", ".join(where for there in served_twins(cell.folder) for where in (there.tcp, there.pty) if where)
+    return f"; the twin is served at {served}" if served else "; the twin would have to be served: trialcell twin serve"
+
+
 def _in_process(config: Config, twin: Twin, seed: int) -> tuple[Arm, Clock]:
     """The twin's arm itself, or the driver of a real one through the twin's firmware."""
     if config.twin.firmware == "none":
-        if config.twin.faults:
-            raise WrongRequest(
-                "twin.faults are faults of the firmware, and the twin is driven directly",
-                next_step="add --set twin.firmware=new",
-            )
         return twin.arm, twin.clock
     from runner.twin.firmware.direct import direct_arm
 
@@ -192,15 +243,16 @@ def _camera(config: Config, auto: Callable[[], Camera]) -> Camera:
     return camera_of(config.camera.kind, config.camera.source, config.camera.size_px)
 
 
-def _camera_beside(config: Config, served: Addresses | None) -> Camera:
+def _camera_beside(cell: Cell, served: Addresses | None) -> Camera:
     """The camera at an arm that is reached over a wire: the served twin's stream, else what the settings name."""
+    config = cell.config
     if served is not None:
         return camera_of("opencv", served.camera, config.camera.size_px)
     if config.camera.source:
         return camera_of("opencv", config.camera.source, config.camera.size_px)
     raise WrongRequest(
         f"which camera looks at the arm at {config.arm.address} is not said",
-        next_step="set camera.source to its name, path or address (trialcell doctor --picture shows what it sees)",
+        next_step=f"set camera.source to its name, path or address{_or_another(cell)}",
     )
 
 

@@ -7,6 +7,7 @@ It shows what the camera sees and nothing else.
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from vision.cameras.protocol import Picture
 STREAM_PATH, PICTURE_PATH = "/stream.mjpg", "/picture.jpg"
 _BOUNDARY = "trialcell"
 _QUALITY = 95  # of JPEG; edges stay where they are to a twentieth of a pixel
+_AHEAD_BYTES = 65_536  # so that a client that does not read is not drawn for
 MAX_PICTURES_S = 20.0
 
 
@@ -55,6 +57,7 @@ class CameraServer:
 
             def _stream(self) -> None:
                 self.close_connection = True
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD_BYTES)
                 self.send_response(200)
                 self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
                 self.send_header("Cache-Control", "no-store")
