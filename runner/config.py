@@ -108,6 +108,9 @@ class ArmSettings(Section):
     home_deg: tuple[float, float, float, float, float, float] = Field(
         (0.0, 0.0, 0.0, 0.0, 0.0, -30.0), description="where the arm rests"
     )
+    park_deg: tuple[float, float, float, float, float, float] = Field(
+        (0.0, -45.0, 45.0, 0.0, 60.0, -30.0), description="folded: where the arm is left when nobody works with it"
+    )
     speed_percent: int = Field(20, ge=1, le=100, description="speed of every move")
     limit_margin_deg: float = Field(1.0, ge=0, description="kept inside the arm file's limits")
     j1_safe_max_deg: float = Field(88.0, ge=-75, le=120, description="highest j1 that is ever commanded")

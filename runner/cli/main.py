@@ -42,6 +42,7 @@ NOUNS = (
     Noun("doctor", "runner.cli.doctor", "Look whether everything a trial needs is there.", "The cell"),
     Noun("calibrate", "runner.cli.calibrate", "Measure the lens and the table's plane.", "The cell"),
     Noun("table", "runner.cli.table", "Build and look into the reach table.", "The cell"),
+    Noun("arm", "runner.cli.arm", "Find the arm, read it, move it by hand.", "The cell"),
     Noun("twin", "runner.cli.twin", "Serve the digital twin as if it were the arm.", "The cell"),
     Noun("detect", "runner.cli.detect", "Find block and box in any picture.", "The cell"),
 )
