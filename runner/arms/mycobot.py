@@ -1,8 +1,9 @@
 """A mechArm of metal (or the served twin, which can't be told from one) as an `Arm`, over serial or TCP.
 
 Believes angles, not answers to commands. Goals are handed to the firmware one by one, the next when the arm is nearly
-at the one before, so that an arm whose program dies stops at the next waypoint. Nothing is sent twice, but a gripper
-that is read to have ignored one kind of command is told by the other kind, once.
+at the one before, so that an arm whose program dies stops at the next waypoint. Nothing is sent twice blindly: a goal
+after which the arm is read not to have moved at all is told once more, and a gripper that is read to have ignored one
+kind of command is told by the other kind, once.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ THIN_DEG = 0.15  # waypoints nearer than this to the straight line between their
 _QUEUED = 0  # fresh mode: one planned motion after another
 _STILL_DEG, _STILL_S = 0.15, 0.1
 _TEND_S = 0.05
+_UNHEARD_S, _UNMOVED_DEG = 2.0, 0.3  # an arm that has not moved by then has not heard its goal
 _ASKED, _ASK_PAUSE_S = 3, 0.2  # a question that got no answer is asked again; commands never are
 _JAWS_S = 1.0  # jaws that have not moved by then were not listening
 _JAWS_SETTLE_S = 2.0
@@ -64,6 +66,7 @@ class MyCobotArm:
         self._goals_lock = threading.Lock()
         self._to_come: deque[FloatArray] = deque()
         self._goal: FloatArray | None = None  # handed over last
+        self._sent: tuple[float, FloatArray] | None = None  # when, and where the arm was; None once it is told again
         self._speed_percent = 1
         self._last: tuple[float, FloatArray] | None = None
         self._under_way = False
@@ -124,12 +127,13 @@ class MyCobotArm:
             self._to_come = deque(goals[1:])
             self._speed_percent = int(speed_percent)
             self._last, self._under_way = None, True
-            self._send(goals[0])
+            self._send(goals[0], here)
 
     def stop(self) -> None:
         """Hold still now: forget every goal, here and in the firmware. Safe at any time and from any thread."""
         with self._goals_lock:
             self._to_come.clear()
+            self._goal = self._sent = None
             self._link.shout(_STOP)
 
     def tend(self) -> None:
@@ -218,11 +222,21 @@ class MyCobotArm:
 
     def _hand_over(self, reading: FloatArray) -> None:
         with self._goals_lock:
-            if self._to_come and self._goal is not None and np.abs(reading - self._goal).max() <= PASS_DEG:
-                self._send(self._to_come.popleft())
+            if self._goal is None:
+                return
+            near = bool(np.abs(reading - self._goal).max() <= PASS_DEG)
+            if near and self._to_come:
+                self._send(self._to_come.popleft(), reading)
+            elif not near and self._sent is not None and self._time.now_s() - self._sent[0] >= _UNHEARD_S:
+                unmoved, self._sent = np.abs(reading - self._sent[1]).max() <= _UNMOVED_DEG, None
+                if unmoved:
+                    self._tell(self._goal)
 
-    def _send(self, goal: FloatArray) -> None:
-        self._goal = goal
+    def _send(self, goal: FloatArray, here: FloatArray) -> None:
+        self._goal, self._sent = goal, (self._time.now_s(), here)
+        self._tell(goal)
+
+    def _tell(self, goal: FloatArray) -> None:
         self._link.tell("send_angles", to_hundredths(goal), self._speed_percent)
 
     def _order_jaws(self, order: _JawOrder) -> None:

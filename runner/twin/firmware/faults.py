@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from typing import ClassVar
+from zlib import crc32
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from runner.twin.firmware.ports import Reply
 from runner.twin.setup import Twin
 from runner.twin.world import World
 
-EARLIEST_S, LATEST_S = 5.0, 70.0  # between these a random moment lies, in the twin's time after a reset
+EARLIEST_S, LATEST_S = 2.0, 50.0  # between these a random moment lies, in the twin's time after a reset
 _JAW_ORDERS = (Cmd.SET_GRIPPER_STATE, Cmd.SET_GRIPPER_VALUE)
 
 
@@ -426,6 +427,11 @@ def firmware_of(twin: Twin, kind: Kind, faults: Sequence[str]) -> FaultyFirmware
     return FaultyFirmware(Commands(Controller(twin.arm), kind), faults, lambda: twin.world.now_s)
 
 
+def _moment_s(name: str, seed: int) -> float:
+    """A random moment, each fault's own, the same for the same seed."""
+    return float(np.random.default_rng([seed, crc32(name.encode())]).uniform(EARLIEST_S, LATEST_S))
+
+
 class FaultyFirmware:
     """Commands with faults round them. Whoever calls it holds the world's lock; times are the twin's, since a reset."""
 
@@ -436,10 +442,10 @@ class FaultyFirmware:
     def begin(self, seed: int) -> None:
         """As after switching on; every fault is still to come, random moments are drawn from the seed."""
         self._commands.controller.begin()
-        rng = np.random.default_rng([seed, 0xFA17])
         controller = self._commands.controller
-        moments = [(kind(controller), rng.uniform(EARLIEST_S, LATEST_S), at) for kind, at in self._wanted]
-        self._to_come = [(drawn if at is None else at, fault) for fault, drawn, at in moments]
+        self._to_come = [
+            (_moment_s(kind.name, seed) if at is None else at, kind(controller)) for kind, at in self._wanted
+        ]
         self._here: list[Fault] = []
 
     @property

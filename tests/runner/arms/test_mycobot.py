@@ -118,6 +118,28 @@ def test_trouble_with_answers_is_outlived(wired, fault):
     assert np.abs(w.go(THERE) - THERE).max() < 1.0
 
 
+def test_a_goal_that_was_not_heard_is_told_once_more_and_one_that_was_is_not(wired):
+    w = wired("deaf@0")
+    w.clock.sleep(0.1)
+    w.arm.send_path(THERE[None], speed_percent=50)
+    w.clock.sleep(1.0)
+    assert w.true_deg() == pytest.approx(HOME, abs=0.2)
+    for _ in range(30):
+        w.clock.sleep(0.2)
+        w.arm.read_angles_deg()
+    assert w.true_deg() == pytest.approx(THERE, abs=0.5)
+    w = wired("unpowered@0")
+    told = []
+    w.arm._tell = told.append
+    w.clock.sleep(0.1)
+    w.arm.send_path(THERE[None], speed_percent=50)
+    for _ in range(50):
+        w.clock.sleep(0.2)
+        w.arm.read_angles_deg()
+    assert len(told) == 2  # and then it is a stall, which is not the driver's to judge
+    w.arm.stop()
+
+
 def test_nonsense_is_no_reading(wired):
     w = wired("nonsense-angles@0")
     w.clock.sleep(0.1)
