@@ -16,6 +16,7 @@ from runner.arms.protocol import Arm, Clock
 from runner.cell import Cell
 from runner.config import Config
 from runner.kinematics.model import ArmModel
+from runner.twin.errors import TwinGone
 from runner.twin.served import Addresses, TwinControl, TwinTime, served_at, served_twins
 from runner.twin.setup import Twin, build_twin
 from runs.errors import Family, TrialcellError
@@ -55,13 +56,19 @@ class Station:
     closers: tuple[Callable[[], None], ...] = field(default=())
 
     def truth(self) -> dict[str, Any] | None:
-        """What the twin knows, to score a run that has ended; None on metal and for pictures that are not its own."""
+        """What the twin knows, to score a run that has ended.
+
+        None on metal, for pictures that are not its own, and where a served twin has gone.
+        """
         if self.twin is not None:
             in_box = self.twin.truth().block_in_box
             return {"block_in_box": in_box} if self.camera is self.twin.camera else None
-        if self.control is not None:
+        if self.control is None:
+            return None
+        try:
             return {"block_in_box": bool(self.control.truth()["block_in_box"])}
-        return None
+        except TwinGone:
+            return None
 
     def close(self) -> None:
         """Let go of everything."""

@@ -46,23 +46,28 @@ def serve(
 
     Takes no lock on the cell. Its addresses stand in the cell's folder, under served/. Ends with Ctrl-C or SIGTERM.
     """
-    from runner.cell import open_cell
-    from runner.twin.serve import Doors, ServedTwin
+    from contextlib import ExitStack
+
+    from runner.twin.firmware.ports import Doors, WirePorts
 
     if tcp is None and not pty:
         raise typer.BadParameter("say where to serve: --tcp PORT, --pty, or both")
     out = Output(as_json=json)
-    overrides = [*(set_ or []), *([f"twin.profile={profile}"] if profile else []), *_seeded(seed)]
-    opened = open_cell(cell, overrides)
     doors = Doors(tcp, pty, host=host, camera_port=camera_port, control_port=control_port)
-    served = ServedTwin(opened.config, firmware, doors, speedup=speedup, faults=tuple(fault or ()))
-    with _ended_by_signals() as over:
-        try:
-            addresses = served.start(opened.folder)
-            out.answer({**addresses.model_dump(), "cell": str(opened.folder)}, *_told(addresses))
-            over.wait()
-        finally:
-            served.close()
+    with ExitStack() as stack:
+        over = stack.enter_context(_ended_by_signals())
+        wire = WirePorts.at(doors)  # who comes from now on waits while the rest is loaded
+        stack.callback(wire.close)
+        from runner.cell import open_cell
+        from runner.twin.serve import ServedTwin
+
+        overrides = [*(set_ or []), *([f"twin.profile={profile}"] if profile else []), *_seeded(seed)]
+        opened = open_cell(cell, overrides)
+        served = ServedTwin(opened.config, firmware, doors, speedup=speedup, faults=tuple(fault or ()))
+        stack.callback(served.close)
+        addresses = served.start(opened.folder, wire)
+        out.answer({**addresses.model_dump(), "cell": str(opened.folder)}, *_told(addresses))
+        over.wait()
     out.aside.print("ended")
     return 0
 

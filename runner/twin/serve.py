@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from runner.config import Config
 from runner.twin.errors import TwinError
 from runner.twin.firmware.commands import Kind
 from runner.twin.firmware.faults import firmware_of, parsed
-from runner.twin.firmware.ports import Reply, WirePorts
+from runner.twin.firmware.ports import Doors, Reply, WirePorts
 from runner.twin.http import Handler, WebServer
 from runner.twin.served import Addresses, announced, withdrawn
 from runner.twin.setup import Twin, build_twin
@@ -31,17 +31,6 @@ from vision.cameras.protocol import Picture
 _TICK_S = 0.004  # between two looks at the clock
 _CHUNK_S = 0.02  # physics goes on in pieces this long, so that requests get in between
 _BEHIND_S = 0.25  # a lag beyond this is let go: the twin's time then runs slower than asked
-
-
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """Where to listen. `tcp_port` None: no TCP; 0: any port that is free."""
-
-    tcp_port: int | None
-    pty: bool
-    host: str = "127.0.0.1"
-    camera_port: int = 0
-    control_port: int = 0
 
 
 class ResetOrder(BaseModel):
@@ -73,18 +62,19 @@ class ServedTwin:
         self._before_reset_s = 0.0
         self._closers: list[Any] = []
 
-    def start(self, cell: Path) -> Addresses:
+    def start(self, cell: Path, wire: WirePorts | None = None) -> Addresses:
         """Listen, build the twin, let its time run, and write the addresses into the cell's folder.
+
+        Args:
+            wire: the arm's doors, where they are open already.
 
         Raises:
             UnknownFault: there is no such fault. AddressTaken, NoPseudoTerminal: a door can't be opened.
             StorageUnwritable: the cell can't be written.
         """
         parsed(self._faults)
-        doors, wire = self.doors, WirePorts(self._handle)
+        doors, wire = self.doors, wire or WirePorts.at(self.doors)
         self._closers.append(wire.close)
-        tcp = wire.listen(doors.host, doors.tcp_port) if doors.tcp_port is not None else None
-        pty = wire.open_pty() if doors.pty else None
         self.twin: Twin = build_twin(self.config, seed=self.config.twin.seed)
         self._closers.append(self.twin.close)
         self.firmware = firmware_of(self.twin, self.kind, self._faults)
@@ -92,13 +82,13 @@ class ServedTwin:
         self._closers.append(camera.close)
         control = WebServer("control", doors.host, doors.control_port, _control_of(self))
         self._closers.append(control.close)
-        wire.start()
+        wire.start(self._handle)
         self._pump = threading.Thread(target=self._run, name="physics", daemon=True)
         self._pump.start()
         addresses = Addresses(
             pid=os.getpid(),
-            tcp=None if tcp is None else f"{tcp[0]}:{tcp[1]}",
-            pty=pty,
+            tcp=None if wire.tcp is None else f"{wire.tcp[0]}:{wire.tcp[1]}",
+            pty=wire.pty,
             camera=camera.url,
             control=control.url,
             firmware=self.kind,

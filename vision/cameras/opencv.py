@@ -130,10 +130,10 @@ class OpenCvCamera:
             FrameStale: the driver stamped the picture longer ago than allowed.
             WrongPictureSize: it delivers another size than asked for.
         """
-        began = time.monotonic()
-        if self._streams and began - self._read_s > STREAM_IDLE_S:
+        if self._streams and time.monotonic() - self._read_s > STREAM_IDLE_S:
             self.close()
         capture = self._open()
+        began = time.monotonic()
         patience_s = STREAM_WAIT_S if self._streams else MAX_WAIT_S
         image = None
         for _ in range(DRAINED_FRAMES + 1):

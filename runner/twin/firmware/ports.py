@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from runner.arms.wire import Parser, WireFrame
@@ -23,6 +24,17 @@ Reply = tuple[float, bytes]  # seconds until it is sent, and its bytes
 Handle = Callable[[WireFrame], list[Reply]]
 _PATIENCE_S = 0.2  # a frame that has begun and gets no further is given up
 _CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Where to listen. `tcp_port` None: no TCP; 0: any port that is free."""
+
+    tcp_port: int | None
+    pty: bool
+    host: str = "127.0.0.1"
+    camera_port: int = 0
+    control_port: int = 0
 
 
 class _Line:
@@ -38,10 +50,9 @@ class _Line:
 
 
 class WirePorts:
-    """Listens and answers until it is closed. `handle` is called with one request at a time, from one thread."""
+    """Listens from the first door on, and answers from `start` until it is closed."""
 
-    def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+    def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._wake_r, self._wake_w = os.pipe()
         self._selector.register(self._wake_r, selectors.EVENT_READ, None)
@@ -52,11 +63,29 @@ class WirePorts:
         self._count = 0
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self.tcp: tuple[str, int] | None = None
+        self.pty: str | None = None
 
     @property
     def clients(self) -> int:
         """How many lines are open, pseudo-terminals included."""
         return len(self._lines)
+
+    @classmethod
+    def at(cls, doors: Doors) -> WirePorts:
+        """Open the arm's doors; who comes waits until `start`.
+
+        Raises:
+            AddressTaken, NoPseudoTerminal: one can't be had; none stays open.
+        """
+        ports = cls()
+        try:
+            ports.tcp = ports.listen(doors.host, doors.tcp_port) if doors.tcp_port is not None else None
+            ports.pty = ports.open_pty() if doors.pty else None
+        except BaseException:
+            ports.close()
+            raise
+        return ports
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open a TCP port (0: any that is free); returns the address that it has.
@@ -99,8 +128,9 @@ class WirePorts:
         self._selector.register(master, selectors.EVENT_READ, line)
         return os.ttyname(slave)
 
-    def start(self) -> None:
-        """Serve in a thread of its own."""
+    def start(self, handle: Handle) -> None:
+        """Serve in a thread of its own; `handle` is called with one request at a time, from that thread."""
+        self._handle = handle
         self._thread = threading.Thread(target=self._serve, name="firmware", daemon=True)
         self._thread.start()
 

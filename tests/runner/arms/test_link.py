@@ -49,9 +49,9 @@ class Desk:
         self.ports: list[WirePorts] = []
 
     def open(self, handle: Handle, port: int = 0) -> str:
-        doors = WirePorts(handle)
+        doors = WirePorts()
         host, port = doors.listen("127.0.0.1", port)
-        doors.start()
+        doors.start(handle)
         self.ports.append(doors)
         return f"{host}:{port}"
 

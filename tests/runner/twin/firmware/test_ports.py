@@ -27,7 +27,7 @@ def echo(request: WireFrame) -> list[tuple[float, bytes]]:
 
 @pytest.fixture
 def ports() -> Iterator[WirePorts]:
-    ports = WirePorts(echo)
+    ports = WirePorts()
     yield ports
     ports.close()
 
@@ -35,7 +35,7 @@ def ports() -> Iterator[WirePorts]:
 @pytest.fixture
 def address(ports) -> tuple[str, int]:
     where = ports.listen("127.0.0.1", 0)
-    ports.start()
+    ports.start(echo)
     return where
 
 
@@ -138,7 +138,7 @@ def test_a_late_answer_comes_late_and_holds_up_nothing(address):
 
 def test_a_pseudo_terminal_is_served_like_a_serial_port(ports):
     path = ports.open_pty()
-    ports.start()
+    ports.start(echo)
     for _ in range(2):  # a client that closes it leaves it ready for the next
         fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
         frame = WireFrame(0x20, bytes(range(28)))
@@ -149,7 +149,7 @@ def test_a_pseudo_terminal_is_served_like_a_serial_port(ports):
 
 def test_a_port_that_is_taken_is_said_so(ports, address):
     with pytest.raises(AddressTaken, match="can't listen"):
-        WirePorts(echo).listen(*address)
+        WirePorts().listen(*address)
 
 
 def test_closing_ends_it_and_may_be_done_twice(ports, address):
