@@ -78,13 +78,13 @@ class ServedTwin:
         self.twin: Twin = build_twin(self.config, seed=self.config.twin.seed)
         self._closers.append(self.twin.close)
         self.firmware = firmware_of(self.twin, self.kind, self._faults)
+        self._pump = threading.Thread(target=self._run, name="physics", daemon=True)
+        self._pump.start()
         camera = CameraServer(doors.host, doors.camera_port, self._look)
         self._closers.append(camera.close)
         control = WebServer("control", doors.host, doors.control_port, _control_of(self))
         self._closers.append(control.close)
         wire.start(self._handle)
-        self._pump = threading.Thread(target=self._run, name="physics", daemon=True)
-        self._pump.start()
         addresses = Addresses(
             pid=os.getpid(),
             tcp=None if wire.tcp is None else f"{wire.tcp[0]}:{wire.tcp[1]}",
@@ -108,6 +108,11 @@ class ServedTwin:
             self._closers.pop()()
 
     # What the control port does.
+
+    @property
+    def runs(self) -> bool:
+        """Whether its time goes on; it does not once it is closed or its physics has broken down."""
+        return self._pump.is_alive() and not self._over.is_set()
 
     def clock(self) -> dict[str, float]:
         """The twin's seconds since it was started, which no reset turns back, and its pace."""
@@ -162,7 +167,9 @@ def _control_of(served: ServedTwin) -> type[Handler]:
         def do_GET(self) -> None:
             ways = {"/clock": served.clock, "/truth": served.truth}
             found = ways.get(self.path)
-            if found is None:
+            if not served.runs:
+                self.answer({"error": "its time stands still"}, 503)
+            elif found is None:
                 self.answer({"error": f"there is no {self.path}", "there_is": sorted(ways)}, 404)
             else:
                 self.answer(found())

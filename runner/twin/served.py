@@ -154,22 +154,37 @@ class TwinControl:
 
 
 class TwinTime:
-    """The served twin's own time as a `Clock`: what a run waits by, however fast or slow the twin runs."""
+    """The served twin's own time as a `Clock`: what a run waits by, however fast or slow the twin runs.
+
+    When the twin has gone, time goes on at the last pace: that it has gone is for the arm and the camera to say.
+    """
 
     def __init__(self, control: TwinControl) -> None:
         self._control = control
+        self._known: tuple[float, float, float] | None = None  # its time, its pace, and ours then
 
     def now_s(self) -> float:
         """The twin's seconds since it was started."""
-        return self._control.clock()[0]
+        return self._clock()[0]
 
     def sleep(self, seconds: float) -> None:
         """Wait until that much of the twin's time has passed."""
-        now_s, speedup = self._control.clock()
+        now_s, speedup = self._clock()
         end_s = now_s + seconds
         while now_s < end_s:
             time.sleep(min(max((end_s - now_s) / speedup, _SHORTEST_NAP_S), _LONGEST_NAP_S))
+            now_s, speedup = self._clock()
+
+    def _clock(self) -> tuple[float, float]:
+        try:
             now_s, speedup = self._control.clock()
+        except TwinGone:
+            if self._known is None:
+                raise
+            then_s, speedup, ours_s = self._known
+            return then_s + (time.monotonic() - ours_s) * speedup, speedup
+        self._known = now_s, speedup, time.monotonic()
+        return now_s, speedup
 
 
 def _lives(pid: int) -> bool:

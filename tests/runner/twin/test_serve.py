@@ -88,9 +88,12 @@ def test_a_look_through_the_stream_shows_what_is_there_now(served, control):
 def test_a_stream_that_has_ended_is_no_camera(tmp_path):
     twin = ServedTwin(Config(), "new", Doors(0, False))
     there = twin.start(tmp_path)
-    camera = OpenCvCamera(there.camera, size_px=(1280, 720))
+    camera, clock = OpenCvCamera(there.camera, size_px=(1280, 720)), TwinTime(TwinControl(there))
     camera.read()
+    before = clock.now_s()
     twin.close()
+    clock.sleep(0.2)  # time goes on all the same
+    assert clock.now_s() >= before + 0.2
     with pytest.raises(CameraUnavailable):
         camera.read()
     assert not list((tmp_path / FOLDER).iterdir())
