@@ -6,13 +6,18 @@ written is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from runner.config import CELL_FILE, CellUnreadable, Config, load, to_toml
 from runs.errors import StorageUnwritable
-from runs.files import write_atomic
+from runs.files import storage, write_atomic
+
+MAKING_LOCK = "making.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +66,35 @@ def open_cell(folder: Path, overrides: Iterable[str] = ()) -> Cell:
         CellUnreadable, UnknownSetting, BadSetting: its settings can't be used.
     """
     settings = folder / CELL_FILE
+    if not _exists(settings):
+        with making(folder):
+            if not _exists(settings):  # whoever was before us made it
+                make_cell(folder, Config())
+    return Cell(folder, load(settings, overrides))
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """While inside, nobody else makes anything of this cell: others wait until it is there.
+
+    Raises:
+        StorageUnwritable: the folder can't be made or written.
+    """
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / MAKING_LOCK)
+        lock.acquire()
     try:
-        exists = settings.exists()
+        yield
+    finally:
+        lock.release()
+
+
+def _exists(settings: Path) -> bool:
+    try:
+        return settings.exists()
     except OSError as error:
         raise CellUnreadable(settings, error.strerror or str(error)) from error
-    if not exists:
-        make_cell(folder, Config())
-    return Cell(folder, load(settings, overrides))
 
 
 def make_cell(folder: Path, config: Config) -> Cell:

@@ -92,7 +92,14 @@ class CellSettings(Section):
 class ArmSettings(Section):
     """The arm: which one, how it stands, how it moves."""
 
-    kind: Literal["twin"] = Field("twin", description="twin: the digital twin, in virtual time")
+    kind: Literal["twin", "mycobot-tcp", "mycobot-serial"] = Field(
+        "twin",
+        description="twin: the digital twin, in virtual time; mycobot-tcp, mycobot-serial: an arm, or twin serve",
+    )
+    address: str = Field("", description="of an arm: HOST:PORT for mycobot-tcp, a device path for mycobot-serial")
+    baud: int = Field(0, ge=0, description="of the serial port; 0: 1000000 on the arm's own Pi, else 115200")
+    connect_s: float = Field(3.0, gt=0, description="a connection that takes longer has failed")
+    answer_s: float = Field(0.6, gt=0, le=10, description="an answer that takes longer is given up")
     model: str = Field(
         "mecharm270", description="name of a shipped arm, or an arm file: in this folder, or its whole path"
     )
@@ -102,6 +109,9 @@ class ArmSettings(Section):
     tool_roll_deg: float = Field(30.0, description="the gripper's roll on the flange; 30: jaws level at j5 = -30")
     home_deg: tuple[float, float, float, float, float, float] = Field(
         (0.0, 0.0, 0.0, 0.0, 0.0, -30.0), description="where the arm rests"
+    )
+    park_deg: tuple[float, float, float, float, float, float] = Field(
+        (0.0, -45.0, 45.0, 0.0, 60.0, -30.0), description="folded: where the arm is left when nobody works with it"
     )
     speed_percent: int = Field(20, ge=1, le=100, description="speed of every move")
     limit_margin_deg: float = Field(1.0, ge=0, description="kept inside the arm file's limits")
@@ -126,6 +136,8 @@ class GripperSettings(Section):
     wait_s: float = Field(2.0, ge=0, description="wait after opening or closing")
     pre_release_wait_s: float = Field(2.0, ge=0, description="wait before the release")
     release_count: int = Field(2, ge=1, description="how often the release is sent")
+    type_id: Literal[1, 3, 4] = Field(1, description="on the wire: 1 adaptive, 3 parallel, 4 flexible")
+    speed_percent: int = Field(50, ge=1, le=100, description="of the jaws of a real gripper")
     held_margin_value: float = Field(3.0, gt=0, description="a value this far above the commanded one may be a hold")
     held_width_tolerance_mm: float = Field(8.0, gt=0, description="jaw opening against the block's width")
 
@@ -274,6 +286,10 @@ class TwinSettings(Section):
 
     profile: Literal["perfect", "field"] = Field("perfect", description="how imperfect arm and camera are")
     seed: int = Field(1, ge=0, description="fixes block, box, yaws, light and noise")
+    firmware: Literal["none", "new", "old"] = Field(
+        "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
+    )
+    faults: tuple[str, ...] = Field((), description="what goes wrong in the firmware: NAME or NAME@SECONDS")
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")
     table_friction: float = Field(0.6, gt=0, description="friction of table and box")

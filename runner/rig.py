@@ -8,35 +8,37 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from json import dumps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from judges.protocol import Judge
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
-from runner.cell import Cell
+from runner.cell import Cell, making
 from runner.config import Config
 from runner.geometry import obstacles_of
+from runner.kinematics.frames import BaseInCell
+from runner.kinematics.model import ArmModel
+from runner.station import Station, check_station, open_station, refuse_twins_calibration
+from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
 from runner.table.postures import arm_of
 from runner.trial.bench import Bench
 from runner.trial.stop import StoppableClock, StopSwitch
-from runner.twin.setup import Twin, build_twin
+from runner.twin.served import served_at
+from runner.twin.setup import Twin
 from runs.corrections.file import CorrectionFile
 from runs.corrections.table import BelongsTo
-from runs.errors import Family, TrialcellError
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
 from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane, load_view
 from vision.calibration.view import View
-from vision.cameras.protocol import Camera
 from vision.detect.colour import colour_model
 from vision.detect.protocol import DetectSettings, Region
 from vision.errors import CalibrationMissing
@@ -51,12 +53,6 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 DEFAULT_KEY_VARIABLE = "ANTHROPIC_API_KEY"  # Anthropic's own: never sent to a local server
 
 
-class WrongRequest(TrialcellError):
-    """Something was asked for that this cell does not have."""
-
-    family: ClassVar[Family] = "usage"
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """What one run asks for beyond the cell's settings."""
@@ -69,22 +65,26 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rig:
-    """A bench and what has to be closed after it. `twin` is for scoring only."""
+    """A bench and what stands behind it, which is for closing and for scoring only."""
 
     bench: Bench
-    twin: Twin
+    station: Station
 
-    def truth(self) -> dict[str, bool] | None:
+    @property
+    def twin(self) -> Twin:
+        """The twin in process. An arm on a wire has none."""
+        assert self.station.twin is not None, "this arm is not the twin in process"
+        return self.station.twin
+
+    def truth(self) -> dict[str, Any] | None:
         """What the twin knows, to score the run with; None for pictures that are not the twin's."""
-        return {"block_in_box": self.twin.truth().block_in_box} if self.bench.camera is self.twin.camera else None
+        return self.station.truth()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.bench.camera.close()
-        self.bench.arm.close()
-        self.twin.close()
+        self.station.close()
 
 
 def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Progress) -> Rig:
@@ -97,20 +97,40 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
     """
     config = cell.config
     _check(config, request)
+    asked = request.seed is not None or request.block_xz_m is not None or request.box_xz_m is not None
+    check_station(cell, asks_for_a_start=asked)
     arm_model, base = arm_of(config)
-    tables = open_tables(
-        cell.folder, config, lambda share, what: progress(f"making the cell's tables, once: {what}, {share:.0%}")
-    )
-    _calibrate_once(cell, lambda text: progress(f"calibrating the cell's camera, once: {text}"))
+    with making(cell.folder):
+        tables = open_tables(
+            cell.folder, config, lambda share, what: progress(f"making the cell's tables, once: {what}, {share:.0%}")
+        )
+        _calibrate_once(cell, lambda text: progress(f"calibrating the cell's camera, once: {text}"))
+    station = open_station(cell, seed=request.seed, block_xz_m=request.block_xz_m, box_xz_m=request.box_xz_m)
+    try:
+        bench = _bench(cell, request, station, tables, arm_model, base, switch)
+    except BaseException:
+        station.close()
+        raise
+    return Rig(bench, station)
+
+
+def _bench(
+    cell: Cell,
+    request: Request,
+    station: Station,
+    tables: CellTables,
+    arm_model: ArmModel,
+    base: BaseInCell,
+    switch: StopSwitch,
+) -> Bench:
+    config, camera = cell.config, station.camera
     seed = config.twin.seed if request.seed is None else request.seed
-    twin = build_twin(config, seed=seed, block_xz_m=request.block_xz_m, box_xz_m=request.box_xz_m)
-    camera = _camera(config, twin)
-    view, view_note = _view(cell, camera, twin.camera)
-    guard = GuardedArm(twin.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
+    view, view_note = _view(cell, station)
+    guard = GuardedArm(station.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
     guard.obstacles = obstacles_of(config)
-    clock = StoppableClock(twin.clock, switch)
-    provenance, belongs_to = _provenance(cell, tables, camera, seed)
-    bench = Bench(
+    clock = StoppableClock(station.clock, switch)
+    provenance, belongs_to = _provenance(cell, tables, station, seed)
+    return Bench(
         config=config,
         arm=guard,
         clock=clock,
@@ -129,7 +149,6 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
         provenance=provenance,
         dry_run=request.dry_run,
     )
-    return Rig(bench, twin)
 
 
 def detect_settings(config: Config) -> DetectSettings:
@@ -283,34 +302,6 @@ def address_of(config: Config) -> str:
     return config.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL", "").strip() or ANTHROPIC_URL
 
 
-def camera_of(kind: str, source: str, size_px: tuple[int, int]) -> Camera:
-    """A camera that is not the twin's."""
-    if kind == "folder":
-        from vision.cameras.folder import FolderCamera
-
-        return FolderCamera(source)
-    from vision.cameras.opencv import OpenCvCamera
-
-    return OpenCvCamera(int(source) if source.isdigit() else source, size_px=size_px)
-
-
-@contextmanager
-def any_camera(config: Config) -> Iterator[Camera]:
-    """The camera of the settings by itself; the twin's looks at a start of the settings' seed."""
-    if config.camera.kind in ("auto", "twin"):
-        twin = build_twin(config, seed=config.twin.seed)
-        try:
-            yield twin.camera
-        finally:
-            twin.close()
-        return
-    camera = camera_of(config.camera.kind, config.camera.source, config.camera.size_px)
-    try:
-        yield camera
-    finally:
-        camera.close()
-
-
 def saved_view(cell: Cell) -> View | None:
     """The cell's calibrated view, None where it has none yet."""
     try:
@@ -321,15 +312,12 @@ def saved_view(cell: Cell) -> View | None:
 
 def _check(config: Config, request: Request) -> None:
     colour_model(config.block.colour)
-    if config.camera.kind in ("auto", "twin"):
+    live = config.camera.kind == "opencv" and config.arm.kind != "twin"
+    if config.camera.kind in ("auto", "twin") or not config.camera.source or live:
         return
-    if not config.camera.source:
-        raise WrongRequest(
-            f"camera {config.camera.kind} needs a source", next_step=f"for example --camera {config.camera.kind}:PATH"
-        )
     if not request.dry_run:
         raise WrongRequest(
-            "the twin's arm can't be moved by pictures of another scene",
+            "no arm can be moved by pictures of another scene",
             next_step="add --dry-run, or leave --camera out",
         )
     if request.block_xz_m is not None or request.box_xz_m is not None:
@@ -340,29 +328,29 @@ def _check(config: Config, request: Request) -> None:
 
 
 def _calibrate_once(cell: Cell, progress: Progress) -> None:
-    """The default cell calibrates itself on first use, from pictures of the board, as a person does on the bench.
+    """The twin's cell calibrates itself on first use, from pictures of the board, as a person does on the bench.
 
     Raises:
         CalibrationMissing: one half is there; it is somebody's work and is left alone.
+        WrongRequest: the arm is of metal, and nobody has shown its camera the board.
     """
-    if not any((cell.calibration_dir / name).exists() for name in (LENS_FILE, PLANE_FILE)):
+    of_twin = cell.config.arm.kind == "twin" or served_at(cell.folder, cell.config.arm.address) is not None
+    made = any((cell.calibration_dir / name).exists() for name in (LENS_FILE, PLANE_FILE))
+    if of_twin and not made:
         calibrate_twin(cell.config, cell.calibration_dir, progress)
+    if not of_twin:
+        by_twin = load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD) if made else None
+        refuse_twins_calibration(cell, by_twin)
     load_view(cell.calibration_dir)
 
 
-def _camera(config: Config, twin: Twin) -> Camera:
-    if config.camera.kind in ("auto", "twin"):
-        return twin.camera
-    return camera_of(config.camera.kind, config.camera.source, config.camera.size_px)
-
-
-def _view(cell: Cell, camera: Camera, twin_camera: Camera) -> tuple[View | None, str | None]:
+def _view(cell: Cell, station: Station) -> tuple[View | None, str | None]:
     """The calibrated view, fitted to the camera's picture size where that differs, with a note that says so."""
-    view = saved_view(cell)
-    if view is None or camera is twin_camera:
+    view, camera = saved_view(cell), station.camera
+    if view is None or (station.twin is not None and camera is station.twin.camera):
         return view, None
     if camera.size_px == view.size_px:
-        foreign = load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD)
+        foreign = station.control is None and load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD)
         return view, "the calibration is the twin's: positions on the table are only nominal" if foreign else None
     wide, high = camera.size_px
     zoom = wide / view.size_px[0]
@@ -376,25 +364,23 @@ def _view(cell: Cell, camera: Camera, twin_camera: Camera) -> tuple[View | None,
     )
 
 
-def _provenance(cell: Cell, tables: CellTables, camera: Camera, seed: int) -> tuple[Provenance, BelongsTo]:
+def _provenance(cell: Cell, tables: CellTables, station: Station, seed: int) -> tuple[Provenance, BelongsTo]:
     config = cell.config
     hashes = {
         "lens": content_hash(load_lens(cell.calibration_dir)),
         "plane": content_hash(load_plane(cell.calibration_dir)),
     }
-    belongs_to = BelongsTo(
-        calibration_hash=hashes["plane"], table_hash=tables.content_hash, profile=config.twin.profile
-    )
+    belongs_to = BelongsTo(calibration_hash=hashes["plane"], table_hash=tables.content_hash, profile=station.profile)
     settings: dict[str, Any] = config.model_dump(mode="json")
     provenance = Provenance(
         cell_id=config.cell.id,
         code_version=version("trialcell"),
         arm_kind=config.arm.kind,
         arm_model=tables.reach.cell.arm_model,
-        camera=camera.name,
+        camera=station.camera.name,
         judge=config.judge.kind,
         seed=seed,
-        profile=config.twin.profile,
+        profile=station.profile,
         calibration_hashes=hashes,
         table_hash=tables.content_hash,
         approach_hashes={

@@ -74,3 +74,73 @@ class JawsStuck(ArmError):
 
 class ArmNotReady(ArmError):
     """The arm can't be worked with as it is."""
+
+
+class ArmUnreachable(ArmError):
+    """No arm could be reached at an address."""
+
+    def __init__(self, address: str, why: str, *, next_step: str | None = None) -> None:
+        self.address, self.why = address, why
+        super().__init__(
+            f"no arm can be reached at {address}: {why}",
+            next_step=next_step or "check power, cable and arm.address, then: trialcell arm ports",
+        )
+
+
+class ArmLost(ArmError):
+    """The connection broke, and could not be had again or was needed at that moment."""
+
+    def __init__(self, address: str, what: str, why: str) -> None:
+        self.address, self.what, self.why = address, what, why
+        super().__init__(
+            f"the connection to the arm at {address} broke during {what}: {why}",
+            next_step="look whether the arm still moves; check its power and cable",
+        )
+
+
+class NoAnswer(ArmError):
+    """The arm stayed silent to a question."""
+
+    def __init__(self, question: str, waited_s: float) -> None:
+        self.question, self.waited_s = question, waited_s
+        super().__init__(
+            f"the arm gave no answer to {question} within {waited_s:.1f} s",
+            next_step="check its power, then: trialcell doctor",
+        )
+
+
+class OddAnswer(ArmError):
+    """An answer that can't be what was asked for."""
+
+    def __init__(self, question: str, got: object) -> None:
+        self.question, self.got = question, got
+        super().__init__(f"the arm answered {got!r} to {question}", next_step="trialcell doctor")
+
+
+class CommandRejected(ArmError):
+    """The arm's own client would not send a command."""
+
+    def __init__(self, command: str, why: str) -> None:
+        self.command, self.why = command, why
+        super().__init__(f"{command} was not sent: {why}")
+
+
+class ArmRestarted(ArmError):
+    """The controller has restarted since it was connected: what it was doing is lost."""
+
+    def __init__(self, before: int, now: int) -> None:
+        self.before, self.now = before, now
+        super().__init__(
+            f"the arm's controller has restarted (count {before} before, {now} now)",
+            next_step="look at the supply: a gripper or pump that starts can pull it down",
+        )
+
+
+class PortBusy(ArmError):
+    """Another process drives this arm."""
+
+    family: ClassVar[Family] = "busy"
+
+    def __init__(self, address: str, holder: str) -> None:
+        self.address, self.holder = address, holder
+        super().__init__(f"the arm at {address} is in use by {holder}", next_step="wait for it, or end that program")

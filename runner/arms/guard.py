@@ -19,6 +19,7 @@ from runner.geometry import Clearance, Obstacles, clearances, first_broken, marg
 from runner.kinematics.errors import NoShells
 from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.model import ArmModel, FloatArray
+from runs.latch import Stop
 from runs.schema.motion import GuardRecord, LimitViolation
 
 _MAX_OFFSET_DEG = 6.0  # what a command may differ from where the arm is meant to get to
@@ -282,6 +283,22 @@ class GuardedArm:
                 value=broken.mm, limit=allowed, next_step="move the block, the box or whatever is in the way",
             )  # fmt: skip
         return min((c.mm for c in found), default=None)
+
+
+def refuse_latched(stop: Stop | None) -> None:
+    """Nothing begins while a stop is latched.
+
+    Raises:
+        Refused: one is.
+    """
+    if stop is not None:
+        raise Refused(
+            "latched stop",
+            f"a stop is latched: {stop.why} (by {stop.by}, {stop.at})",
+            value=1.0,
+            limit=0.0,
+            next_step="look at the cell, then clear it: trialcell stop --clear",
+        )
 
 
 def _told(clearance: Clearance, allowed_mm: float) -> str:

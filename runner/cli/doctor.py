@@ -156,11 +156,11 @@ def _camera(folder: Path) -> str:
     from runner.cell import Cell, open_cell
     from runner.cli.failures import CannotRun
     from runner.config import Config
-    from runner.rig import any_camera
+    from runner.station import any_camera
     from vision.cameras.quality import assess
 
     opened = open_cell(folder) if _exists(folder) else Cell(folder, Config())
-    with any_camera(opened.config) as camera:
+    with any_camera(opened) as camera:
         frame = camera.read()
         width, height = camera.size_px
     quality = assess(frame.image_bgr)

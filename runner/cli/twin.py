@@ -1,4 +1,4 @@
-"""`trialcell twin`: the digital twin by itself, without a trial."""
+"""`trialcell twin`: the digital twin by itself, without a trial, or served as if it were the arm."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from runner.cli import twin_serve
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from runner.twin.shuttle import ShuttleResult, Visit
 
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell twin shuttle")
+app.command(epilog=twin_serve.EPILOG)(twin_serve.serve)
 
 Place = tuple[float, float, float]
 _A_M: Place = (0.05, 0.16, 0.18)
@@ -21,7 +23,7 @@ _B_M: Place = (-0.05, 0.16, 0.18)
 
 @app.callback()
 def _twin() -> None:
-    """Try the digital twin by itself."""
+    """Try the digital twin by itself, or serve it as if it were the arm."""
 
 
 @app.command(epilog="Example: trialcell twin shuttle   or   trialcell twin shuttle --visits 100 --profile field")

@@ -16,6 +16,7 @@ import numpy as np
 from judges.protocol import LabelledPicture
 from runner.arms.arrival import Arrival
 from runner.arms.errors import Refused
+from runner.arms.guard import refuse_latched
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.model import FloatArray
@@ -250,17 +251,9 @@ class Trial:
 
     def _check_latch(self) -> None:
         stop = self.bench.latch.read()
-        if stop is None:
-            return
-        if self.last_stage is not None:
+        if stop is not None and self.last_stage is not None:
             raise Stopped(at_once=False, by=stop.by, why=stop.why)
-        raise Refused(
-            "latched stop",
-            f"a stop is latched: {stop.why} (by {stop.by}, {stop.at})",
-            value=1.0,
-            limit=0.0,
-            next_step="look at the cell, then clear it: trialcell stop --clear",
-        )
+        refuse_latched(stop)
 
     def _now_s(self) -> float:
         return self.bench.clock.now_s() - self.started_s

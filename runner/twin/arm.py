@@ -44,9 +44,14 @@ class _Planned:
     def __init__(self, plan: FloatArray) -> None:
         self._plan, self._at = plan, 0
 
+    @property
+    def resting(self) -> bool:
+        """Whether nothing is left to be gone through."""
+        return self._at >= len(self._plan)
+
     def next(self) -> FloatArray | None:
         """The set-point of the next period, None at the end."""
-        if self._at >= len(self._plan):
+        if self.resting:
             return None
         self._at += 1
         return np.asarray(self._plan[self._at - 1])
@@ -58,9 +63,14 @@ class _Chase:
     def __init__(self, follower: Follower, goal_deg: FloatArray) -> None:
         self.follower, self.goal_deg = follower, goal_deg
 
+    @property
+    def resting(self) -> bool:
+        """Whether it has arrived."""
+        return np.array_equal(self.follower.at_deg, self.goal_deg)
+
     def next(self) -> FloatArray | None:
         """The set-point of the next period, None while it rests on its goal."""
-        if np.array_equal(self.follower.at_deg, self.goal_deg):
+        if self.resting:
             return None
         return self.follower.step(self.goal_deg)
 
@@ -98,6 +108,21 @@ class TwinArm:
     def model(self) -> ArmModel:
         """The arm's figures, with the tool of the settings."""
         return self._model
+
+    @property
+    def moving(self) -> bool:
+        """Whether set-points of a motion are still to come."""
+        return not self._motion.resting
+
+    @property
+    def jaws_moving(self) -> bool:
+        """Whether the jaws are still being driven to where they were told to go."""
+        return self._theta != self._theta_goal
+
+    @property
+    def rate_deg_s(self) -> FloatArray:
+        """How fast the set-points run now, (n_joints,)."""
+        return np.array(self._rate_deg_s)
 
     def read_angles_deg(self) -> FloatArray:
         """The joints as the encoders have them: without their zero offsets, in whole encoder steps."""

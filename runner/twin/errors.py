@@ -55,3 +55,47 @@ class ShuttleNotPossible(TwinError):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(why, next_step="choose other points with --a and --b, for example --a 0.05 0.16 0.18")
+
+
+class AddressTaken(TwinError):
+    """A port that the twin should listen on and can't."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, address: str, why: str) -> None:
+        self.address, self.why = address, why
+        super().__init__(
+            f"can't listen on {address}: {why}", next_step="choose another port, or 0 for any that is free"
+        )
+
+
+class NoPseudoTerminal(TwinError):
+    """The system has no pseudo-terminals to give."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self) -> None:
+        super().__init__("this system has no pseudo-terminal to give", next_step="serve over TCP: --tcp 0")
+
+
+class TwinGone(TwinError):
+    """A served twin that no longer answers on its control port."""
+
+    family: ClassVar[Family] = "device"
+
+    def __init__(self, address: str, why: str) -> None:
+        self.address, self.why = address, why
+        super().__init__(
+            f"the served twin at {address} does not answer: {why}",
+            next_step="start it again: trialcell twin serve",
+        )
+
+
+class UnknownFault(TwinError):
+    """A fault that the twin does not know."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, name: str, hint: str) -> None:
+        self.name = name
+        super().__init__(f"the twin knows no fault {name!r}", next_step=hint)

@@ -8,6 +8,7 @@ name says so.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -154,6 +155,7 @@ class World:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+        self.lock = threading.RLock()  # held by whoever steps or changes the world while others look at it
         self._model = mujoco.MjModel.from_xml_string(scene.xml)
         self._data = mujoco.MjData(self._model)
         # A block that rests falls asleep and then costs nothing, and has no contacts either. Whoever only looks at the
@@ -309,7 +311,8 @@ class World:
 
     def take(self, snapshot: Snapshot) -> None:
         """Bring a snapshot up to now."""
-        snapshot.take(self._data.qpos, self._data.mocap_pos, self._data.mocap_quat)
+        with self.lock:
+            snapshot.take(self._data.qpos, self._data.mocap_pos, self._data.mocap_quat)
 
     def geom_names(self) -> list[str]:
         """Names of all geoms, in their order; empty where one has none."""

@@ -1,6 +1,7 @@
 """A live camera through OpenCV, chosen by name, device path, network address or index.
 
-Checks that the camera delivers the size asked for, empties its buffer before each picture.
+Checks that the camera delivers the size asked for, empties its buffer before each picture. A network stream that was
+not read for a moment is opened anew: on its way many seconds of pictures may lie in buffers that nobody can count.
 It never falls back to another camera, and never hands out a picture that waited in a buffer.
 """
 
@@ -20,6 +21,8 @@ from vision.errors import CameraUnavailable, FrameStale, WrongPictureSize
 
 DRAINED_FRAMES = 3  # buffers of common webcams hold up to three pictures
 MAX_WAIT_S = 3.0
+STREAM_WAIT_S = 10.0  # a stream has to be found, opened and sent over a network first
+STREAM_IDLE_S = 0.25  # unread for longer, a stream's pictures are taken to be old
 _V4L = Path("/sys/class/video4linux")
 _BY_ID = Path("/dev/v4l/by-id")
 
@@ -86,6 +89,8 @@ class OpenCvCamera:
         self._size_px: tuple[int, int] | None = None
         self._opened: int | str | None = None
         self._seq = 0
+        self._streams = "://" in str(source)
+        self._read_s = float("-inf")
 
     @property
     def name(self) -> str:
@@ -121,22 +126,25 @@ class OpenCvCamera:
         """A picture taken after the call: what lies in the buffer is thrown away first.
 
         Raises:
-            CameraUnavailable: it can't be opened, or gives nothing within three seconds.
+            CameraUnavailable: it can't be opened, or gives nothing within three seconds (a stream: ten).
             FrameStale: the driver stamped the picture longer ago than allowed.
             WrongPictureSize: it delivers another size than asked for.
         """
+        if self._streams and time.monotonic() - self._read_s > STREAM_IDLE_S:
+            self.close()
         capture = self._open()
         began = time.monotonic()
+        patience_s = STREAM_WAIT_S if self._streams else MAX_WAIT_S
         image = None
         for _ in range(DRAINED_FRAMES + 1):
             got, image = capture.read()
             if not got or image is None:
                 self.close()
                 raise CameraUnavailable(self.name, "it gave no picture")
-            if time.monotonic() - began > MAX_WAIT_S:
+            if time.monotonic() - began > patience_s:
                 self.close()
-                raise CameraUnavailable(self.name, f"a picture took longer than {MAX_WAIT_S:.0f} s")
-        taken_at = utc_now_iso()
+                raise CameraUnavailable(self.name, f"a picture took longer than {patience_s:.0f} s")
+        taken_at, self._read_s = utc_now_iso(), time.monotonic()
         picture = checked_picture(np.asarray(image), self.name)
         age_s = self._age_s(capture)
         if age_s is not None and age_s > self.max_age_s:
@@ -159,10 +167,11 @@ class OpenCvCamera:
         if self._capture is not None:
             return self._capture
         self._opened = resolve_source(self.source)
-        capture = cv2.VideoCapture(self._opened)
+        capture = self._captured(self._opened)
         if not capture.isOpened():
             capture.release()
-            raise CameraUnavailable(self.name, "it can't be opened; another program may hold it")
+            why = "nobody answers there" if self._streams else "another program may hold it"
+            raise CameraUnavailable(self.name, f"it can't be opened; {why}")
         if self.wanted_px is not None:
             capture.set(cv2.CAP_PROP_FRAME_WIDTH, self.wanted_px[0])
             capture.set(cv2.CAP_PROP_FRAME_HEIGHT, self.wanted_px[1])
@@ -170,9 +179,17 @@ class OpenCvCamera:
         self._capture = capture
         return capture
 
-    @staticmethod
-    def _age_s(capture: cv2.VideoCapture) -> float | None:
+    def _captured(self, source: int | str) -> cv2.VideoCapture:
+        if not self._streams:
+            return cv2.VideoCapture(source)
+        wait_ms = round(STREAM_WAIT_S * 1000)
+        limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, wait_ms, cv2.CAP_PROP_READ_TIMEOUT_MSEC, wait_ms]
+        return cv2.VideoCapture(str(source), cv2.CAP_FFMPEG, limits)
+
+    def _age_s(self, capture: cv2.VideoCapture) -> float | None:
         """How long ago the driver stamped the picture, where it stamps with the machine's running time."""
+        if self._streams:
+            return None  # it counts from its own beginning
         stamp_s = float(capture.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0
         age_s = time.monotonic() - stamp_s
         return age_s if stamp_s > 0 and 0 <= age_s < 3600 else None
