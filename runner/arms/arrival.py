@@ -43,9 +43,10 @@ class _Rest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Standing:
-    """The arm at rest after a move: its last command, and which way each joint came to it, degrees."""
+    """The arm at rest after a move: its last command, what was read there, which way each joint came, degrees."""
 
     commanded_deg: FloatArray
+    read_deg: FloatArray
     came_deg: FloatArray
 
     def sag_deg(
@@ -81,6 +82,7 @@ class MoveControl:
         tolerance_deg: float,
         correct: bool = False,
         take_off_sag: bool = False,
+        touching: bool = False,
         attempt: int | None = None,
         line_off_mm: float | None = None,
     ) -> Arrival:
@@ -90,6 +92,7 @@ class MoveControl:
             correct: make one corrective move by the residual even inside the tolerance.
             take_off_sag: take off every waypoint what the arm now stands beside its last command. So it goes on from
                 where it is, and a straight way stays straight; without it, it first lets that go.
+            touching: something presses on the arm now: its sag is what was read on arrival, not what is read now.
             line_off_mm: for the log: how far the waypoints' joint moves leave the straight line that they follow.
 
         Raises:
@@ -103,7 +106,10 @@ class MoveControl:
         offset = np.zeros_like(goal)
         if take_off_sag and standing is not None:
             offset = standing.sag_deg(
-                before, goal, small_deg=settings.corrective_min_deg, rounding_deg=self._rounding_deg
+                standing.read_deg if touching else before,
+                goal,
+                small_deg=settings.corrective_min_deg,
+                rounding_deg=self._rounding_deg,
             )
         started_s = self._clock.now_s()
         clearance_mm = self._arm.send_compensated(
@@ -153,7 +159,7 @@ class MoveControl:
             tcp_read_back_m=self._point(rest.read_deg),
         )
         came = goal - before if corrective is None else commanded - (goal - offset)
-        self._standing = _Standing(commanded, came)
+        self._standing = _Standing(commanded, rest.read_deg, came)
         return Arrival(record, residual)
 
     def _rest(self, label: str, started_s: float) -> _Rest:

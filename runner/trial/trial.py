@@ -94,6 +94,7 @@ class Trial:
         *,
         correct: bool = False,
         take_off_sag: bool = False,
+        touching: bool = False,
         line_off_mm: float | None = None,
     ) -> FloatArray:
         """Move through the waypoints and write it down; returns the residual (read back minus goal, degrees).
@@ -113,6 +114,7 @@ class Trial:
             tolerance_deg=tolerance_deg,
             correct=correct,
             take_off_sag=take_off_sag,
+            touching=touching,
             line_off_mm=line_off_mm,
             attempt=self.attempt,
         )
@@ -121,11 +123,16 @@ class Trial:
         return arrival.residual_deg
 
     def move_straight(
-        self, label: str, line: StraightLine, tolerance_deg: float, *, correct: bool = False
+        self, label: str, line: StraightLine, tolerance_deg: float, *, correct: bool = False, touching: bool = False
     ) -> FloatArray:
-        """Move along a straight line of the tool from its first pose, where the arm stands, to its last; see `move`."""
-        path = line.waypoints_deg[1:]
-        return self.move(label, path, tolerance_deg, correct=correct, take_off_sag=True, line_off_mm=line.off_mm)
+        """Move along a straight line of the tool from its first pose, where the arm stands, to its last; see `move`.
+
+        `touching`: the jaws have closed on something that stands on the table, which now presses on the arm.
+        """
+        path, off_mm = line.waypoints_deg[1:], line.off_mm
+        return self.move(
+            label, path, tolerance_deg, correct=correct, take_off_sag=True, touching=touching, line_off_mm=off_mm
+        )
 
     @contextmanager
     def lookups_kept(self) -> Iterator[None]:

@@ -48,7 +48,8 @@ def pick(trial: Trial, seen: Seen, plan: PickPlan) -> Verdict:
         check_grip(trial, "stage5_grip_check", on_table=True)
         _now_holding(trial, plan, on_table=True)
     with trial.stage("stage6", attempt=trial.attempt):
-        trial.move_straight("stage6_lift", plan.line.reversed(), trial.bench.config.arm.tol_approach_deg)
+        tolerance_deg = trial.bench.config.arm.tol_approach_deg
+        trial.move_straight("stage6_lift", plan.line.reversed(), tolerance_deg, touching=True)
         check_grip(trial, "stage6_grip_check")
         _now_holding(trial, plan, on_table=False)
         (frame,) = trial.capture("pick")

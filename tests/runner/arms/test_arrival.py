@@ -147,6 +147,23 @@ def test_a_joint_that_turns_round_takes_only_a_small_sag_with_it():
     assert np.allclose(inner.sent[-1][-1], back - np.clip(inner.sag, -0.25, 0.25))
 
 
+def test_what_presses_on_the_arm_now_is_no_sag():
+    inner = SlowArm(sag=np.array([0.0, 0.2, 0, 0, 0, 0]))
+    control = control_of(inner)
+    control.move("down", GOAL[None], tolerance_deg=3.0)
+    inner.sag = inner.sag + np.array([0.0, 0, 0.2, 0, 0, 0])
+    control.move("up", HOME[None], tolerance_deg=3.0, take_off_sag=True, touching=True)
+    assert np.allclose(inner.sent[-1][-1], HOME - [0.0, 0.2, 0, 0, 0, 0])
+
+
+def test_half_a_step_of_the_encoders_is_no_sag():
+    inner = SlowArm(sag=np.array([0.04, -0.04, 0.06, 0, 0, 0]))
+    control = control_of(inner)
+    control.move("down", GOAL[None], tolerance_deg=3.0)
+    control.move("up", HOME[None], tolerance_deg=3.0, take_off_sag=True)
+    assert np.allclose(inner.sent[-1][-1], HOME - [0.0, 0, 0.06, 0, 0, 0])
+
+
 def test_after_a_move_that_failed_no_sag_is_known():
     inner = SlowArm(sag=np.array([0.0, 2.2, 0, 0, 0, 0]))
     control = control_of(inner)
