@@ -90,8 +90,8 @@ def test_what_the_labels_can_not_carry_is_refused(said_yes, n, sensitivity, spec
 
 @given(
     st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
-    st.integers(15, 300).flatmap(lambda n: st.tuples(st.integers(int(0.8 * n), n), st.just(n))),
-    st.integers(15, 300).flatmap(lambda n: st.tuples(st.integers(int(0.8 * n), n), st.just(n))),
+    st.integers(20, 300).flatmap(lambda n: st.tuples(st.integers(int(0.8 * n), n), st.just(n))),
+    st.integers(20, 300).flatmap(lambda n: st.tuples(st.integers(int(0.8 * n), n), st.just(n))),
 )
 def test_the_interval_lies_in_0_to_1_and_holds_the_rate(trials, sensitivity, specificity):
     found = corrected_rate(*trials, sensitivity=sensitivity, specificity=specificity)
