@@ -36,7 +36,7 @@ def ours(name: str, solver: IkSolver) -> Peer:
     """One of our solvers, asked as the others are: a target object and a result object in every call."""
 
     def solve(T: FloatArray, q0: FloatArray) -> FloatArray | None:
-        return np.radians(solver.solve(IkTarget(T[:3, 3], T[:3, :3]), np.degrees(q0)).angles_deg)
+        return solver.solve(IkTarget(T[:3, 3], T[:3, :3]), q0).angles_deg
 
     every = None
     if isinstance(solver, ClosedForm):
@@ -45,7 +45,7 @@ def ours(name: str, solver: IkSolver) -> Peer:
         def every(T: FloatArray) -> FloatArray:
             return np.radians(closed.solve_all_batch(T[None]).angles_deg)
 
-    return Peer(name, solve, all_branches=every)
+    return Peer(name, solve, speaks_degrees=True, all_branches=every)
 
 
 def inside(q: FloatArray, limits: JointLimits) -> FloatArray | None:
@@ -65,6 +65,15 @@ def reached(q: FloatArray | None, T: FloatArray, arm: ArmModel, limits: JointLim
     return bool(np.linalg.norm(found[:3, 3] - T[:3, 3]) < 1e-4 and np.degrees(np.arccos(turn)) < 0.1)
 
 
+def timed(peer: Peer, T: FloatArray, start_deg: FloatArray) -> tuple[FloatArray | None, float]:
+    """The angles, radians, and the seconds they took; changing units is nobody's time."""
+    start = start_deg.copy() if peer.speaks_degrees else np.radians(start_deg)
+    began = time.perf_counter()
+    q = peer.solve(T, start)
+    took = time.perf_counter() - began
+    return (np.radians(q) if peer.speaks_degrees and q is not None else q), took
+
+
 def raced(
     peers: list[Peer], arm: ArmModel, limits: JointLimits, poses: FloatArray, starts: FloatArray
 ) -> dict[str, dict[str, float]]:
@@ -73,18 +82,15 @@ def raced(
     rows: dict[str, list[tuple[bool, bool, bool, float]]] = {peer.name: [] for peer in peers}
     rng = np.random.default_rng(99)
     for i, (T, start) in enumerate(zip(frames, starts, strict=True)):
-        again = np.radians(rng.uniform(limits.min_deg, limits.max_deg, (RESTARTS, 6)))
+        again = rng.uniform(limits.min_deg, limits.max_deg, (RESTARTS, 6))
         for peer in peers if i % 2 else reversed(peers):
-            began = time.perf_counter()
-            q = peer.solve(T, np.radians(start))
-            took = time.perf_counter() - began
+            q, took = timed(peer, T, start)
             first = there = reached(q, T, arm, limits)
             for other in () if peer.own_restarts else again:
                 if there:
                     break
-                began = time.perf_counter()
-                q = peer.solve(T, other)
-                took += time.perf_counter() - began
+                q, more = timed(peer, T, other)
+                took += more
                 there = reached(q, T, arm, limits)
             near = there and q is not None and float(np.abs(np.degrees(q) - poses[i]).max()) < SAME_BRANCH_DEG
             rows[peer.name].append((first, there, near, took * 1000.0))
@@ -170,7 +176,7 @@ def main() -> int:
         ours("least squares, one attempt", DampedLeastSquares(arm, limits=limits)),
     ]
     for peer in peers:
-        peer.solve(tool_pose(arm.home_deg, arm), np.radians(arm.home_deg))
+        peer.solve(tool_pose(arm.home_deg, arm), arm.home_deg)
     ready_s = time.perf_counter() - began
     there: dict[str, str] = {}
     for short in args.peers.split(","):

@@ -25,11 +25,12 @@ STEPS = 60
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One way to solve: a frame (4, 4) and a start (6,) to angles (6,), radians, or None."""
+    """One way to solve: a frame (4, 4) and a start (6,) to angles (6,) or None, in the unit that the way speaks."""
 
     name: str
     solve: Callable[[FloatArray, FloatArray], FloatArray | None]
     own_restarts: bool = True
+    speaks_degrees: bool = False
     all_branches: Callable[[FloatArray], FloatArray] | None = None  # a frame to (k, 6), radians
 
 

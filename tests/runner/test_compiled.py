@@ -86,3 +86,28 @@ def test_without_the_compiler_it_is_numpy(tiny, monkeypatch):
     monkeypatch.setattr(compiled, "_version", lambda name: None if name == "numba" else "1")
     assert kernels("tiny_kernels") is None
     assert code_report("tiny_kernels").reason.startswith("numba is not installed")
+
+
+def test_kernels_that_build_on_others_are_compiled_after_them_and_anew_when_those_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(SWITCH, "wait")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "runner_numbers.py").write_text("TWO = 2.0\n", encoding="utf-8")
+    below, above = tmp_path / "runner_low_kernels.py", tmp_path / "runner_high_kernels.py"
+    kernel_of = 'from runner.compiled import kernel\n{}\n\n@kernel("f8(f8)")\ndef {}(x):\n    return {}\n'
+    below.write_text(kernel_of.format("from runner_numbers import TWO", "doubled", "TWO * x"), encoding="utf-8")
+    above.write_text(
+        kernel_of.format("from runner_low_kernels import doubled", "more", "doubled(x) + 1.0"), encoding="utf-8"
+    )
+    for cached in (compiled._key, compiled._imported):
+        cached.cache_clear()
+    code = kernels("runner_high_kernels")
+    assert code is not None
+    assert code.more(3.0) == 7.0
+    assert code_report("runner_low_kernels").state is CodeState.READY
+    (tmp_path / "runner_numbers.py").write_text("TWO = 2.5\n", encoding="utf-8")
+    for cached in (compiled._key, compiled._imported):
+        cached.cache_clear()
+    assert code_report("runner_high_kernels").state is CodeState.COMPILING

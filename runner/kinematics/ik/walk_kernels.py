@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runner.compiled import kernel
-from runner.kinematics.ik.closed_rows import ALL_BUT, DOUBT, SAMPLES, STEPS
+from runner.kinematics.ik.closed_rows import ALL_BUT, DOUBT, ROOT_RAD, SAMPLES, STEPS
 from runner.kinematics.ik.wrist_kernels import room_and_lack
 
 FloatArray = NDArray[np.float64]
@@ -41,7 +41,7 @@ def crossing(
     for _ in range(STEPS):
         x = (a * hb - b * ha) / (hb - ha)
         _, h = room_and_lack(k, t, shoulder, elbow, x)
-        if h == 0.0 or abs(b - a) < 1e-14:
+        if h == 0.0 or abs(x - b) < ROOT_RAD:
             return x
         if (h > 0.0) != (hb > 0.0):
             a, ha = b, hb
@@ -74,16 +74,17 @@ def highest(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, a: floa
     return x if fx > fy else y
 
 
-@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8[:, ::1])")
-def stretches(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, ends: FloatArray) -> int:
+@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8[:, ::1], f8[::1])")
+def stretches(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, ends: FloatArray, lacks: FloatArray) -> int:
     """Where on the fourth joint's turn there is room, into ends (n, 2), radians; returns how many.
 
-    A stretch that is all but there comes as a point. The whole turn is one stretch of 2π.
+    A stretch that is all but there comes as a point. The whole turn is one stretch of 2π, and lacks (SAMPLES,)
+    holds what was seen on it.
     """
     width = 2.0 * pi / SAMPLES
     begin, whole = 0.0, True
     for i in range(SAMPLES):  # begin where there is no room, if there is such a place
-        room, _ = room_and_lack(k, t, shoulder, elbow, i * width)
+        room, lacks[i] = room_and_lack(k, t, shoulder, elbow, i * width)
         if room < 0.0:
             begin, whole = i * width, False
             break
@@ -146,7 +147,7 @@ def touching(
     return count
 
 
-@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], i8)")
+@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], f8[::1], i8)")
 def roots_between(
     k: FloatArray,
     t: FloatArray,
@@ -154,6 +155,7 @@ def roots_between(
     elbow: float,
     left: float,
     right: float,
+    lacks: FloatArray,
     roots: FloatArray,
     count: int,
 ) -> int:
@@ -168,7 +170,10 @@ def roots_between(
     for i in range(steps + 1):
         share = i / SAMPLES if whole else 0.5 - 0.5 * cos(pi * i / steps)
         c = left + (right - left) * share
-        _, hc = room_and_lack(k, t, shoulder, elbow, c)
+        if whole:
+            hc = lacks[i % SAMPLES]
+        else:
+            _, hc = room_and_lack(k, t, shoulder, elbow, c)
         if i > 0 and (hc > 0.0) != (hb > 0.0):
             if count < roots.shape[0]:
                 roots[count] = crossing(k, t, shoulder, elbow, b, c, hb, hc)
@@ -187,12 +192,12 @@ def roots_between(
 @kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8[::1])")
 def roots_around(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, roots: FloatArray) -> int:
     """Every turn of the fourth joint that fits, all round; doubtful ones too, for the polish to judge."""
-    ends = np.empty((8, 2))
+    ends, lacks = np.empty((8, 2)), np.empty(SAMPLES)
     count = 0
-    for i in range(stretches(k, t, shoulder, elbow, ends)):
+    for i in range(stretches(k, t, shoulder, elbow, ends, lacks)):
         if ends[i, 0] == ends[i, 1] and count < roots.shape[0]:
             roots[count] = ends[i, 0]
             count += 1
         elif ends[i, 0] < ends[i, 1]:
-            count = roots_between(k, t, shoulder, elbow, ends[i, 0], ends[i, 1], roots, count)
+            count = roots_between(k, t, shoulder, elbow, ends[i, 0], ends[i, 1], lacks, roots, count)
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.kinematics.ik.closed_rows import ALL_BUT, DOUBT, SAMPLES, STEPS
+from runner.kinematics.ik.closed_rows import ALL_BUT, DOUBT, ROOT_RAD, SAMPLES, STEPS
 from runner.kinematics.ik.wrist_numpy import Pairs, room_and_lack
 from runner.kinematics.model import FloatArray
 
@@ -118,16 +118,17 @@ def _edge(p: Pairs, inside: FloatArray, outside: FloatArray) -> FloatArray:
 
 
 def _crossing(p: Pairs, a: FloatArray, b: FloatArray, ha: FloatArray, hb: FloatArray) -> FloatArray:
+    moved = np.full(len(a), np.inf)
     for _ in range(STEPS):
         span = hb - ha
-        go = (np.abs(b - a) >= 1e-14) & (hb != 0.0) & (span != 0.0)
+        go = (moved >= ROOT_RAD) & (hb != 0.0) & (span != 0.0)
         if not go.any():
             break
         x = np.where(go, (a * hb - b * ha) / np.where(go, span, 1.0), b)
         h = np.where(go, room_and_lack(p, x)[1], hb)
         swap = go & ((h > 0.0) != (hb > 0.0))
         a, ha = np.where(swap, b, a), np.where(swap, hb, np.where(go, 0.5 * ha, ha))
-        b, hb = x, h
+        moved, b, hb = np.where(go, np.abs(x - b), moved), x, h
     return b
 
 
