@@ -64,7 +64,7 @@ class Lookup:
     def _over(self, index: Index, *, compiled: bool) -> None:
         self.index = index
         self._n_joints, self._n_rows, self._n_usable = index.n_joints, index.n_rows, len(index.rows)
-        self._arrays = (index.points, index.joints, index.rows, index.starts, index.grid)
+        self._arrays = (index.points, index.coarse, index.joints, index.rows, index.starts, index.grid, index.scale)
         self._compiled: ModuleType | None = None
         self._ask_at_s = 0.0 if compiled else inf
 
@@ -131,7 +131,7 @@ class Lookup:
         if usable == 0 or (code := self._code()) is None:
             return left | count_left(index, query, filters)
         counted = np.zeros(len(FILTERS), dtype=np.int64)
-        code.count(index.points, index.joints, index.starts, index.grid, _packed(query, 0.0), counted)
+        code.count(*self._arrays, _packed(query, 0.0), counted)
         numbers = dict(zip(FILTERS, counted.tolist(), strict=True))
         return left | {name: numbers[name] for name, _ in filters}
 

@@ -22,6 +22,7 @@ Filters = list[tuple[str, "tuple[JointTest, ...]"]]
 Positions = NDArray[np.int64]
 
 _SLACK_M = 1e-9  # a row may lie that far outside the cell that it was sorted into, by rounding
+_SLACK_DEG = 1e-6  # far more than the rounding of an angle's difference
 
 
 def nearest_rows(index: Index, query: Query, filters: Filters, reach_m: float, count: int) -> FloatArray:
@@ -45,7 +46,7 @@ def nearest_rows(index: Index, query: Query, filters: Filters, reach_m: float, c
             break
     order = np.lexsort((index.rows[at], d2))[:count]
     at = at[order]
-    return np.column_stack((d2[order], at, index.rows[at], index.points[at], index.joints[at]))
+    return np.column_stack((d2[order], at, index.rows[at], index.points[at], index.joints[:, index.rows[at]].T))
 
 
 def count_left(index: Index, query: Query, filters: Filters) -> dict[str, int]:
@@ -95,12 +96,18 @@ def _rows_of(index: Index, cells: Positions, query: Query) -> Positions:
     return np.asarray(at[(y >= lo) & (y < hi)])
 
 
-def _passing(index: Index, at: Positions, filters: Filters) -> NDArray[np.bool_]:
-    keep = np.ones(len(at), dtype=bool)
-    for _, tests in filters:
-        for joint, ref, tol in tests:
-            keep &= np.abs(index.joints[at, joint] - ref) <= tol
-    return keep
+def _passing(index: Index, at: Positions, filters: Filters) -> Positions:
+    """Which of some positions pass, by number. Exact angles are looked up only where coarse ones don't forbid it."""
+    tests = [test for _, each in filters for test in each]
+    left = np.arange(len(at))
+    for joint, ref, tol in tests:
+        start, per_deg = index.scale[:, joint]
+        lowest, highest = (np.floor((ref + by - start) * per_deg) for by in (-tol - _SLACK_DEG, tol + _SLACK_DEG))
+        step = index.coarse[at[left], joint]
+        left = left[(step >= lowest) & (step <= highest)]
+    for joint, ref, tol in tests:
+        left = left[np.abs(index.joints[joint, index.rows[at[left]]] - ref) <= tol]
+    return left
 
 
 def _cell_of(value: float, start: float, size: float, n: int) -> int:
