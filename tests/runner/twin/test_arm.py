@@ -176,3 +176,21 @@ def test_play_means_the_output_follows_inside_a_band():
     assert back[-1][1] == pytest.approx(rested[1], abs=1e-6), (
         "j1 does not move while the command turns back inside the band"
     )
+
+
+def test_a_goal_that_is_followed_may_move_at_any_moment(perfect_twin):
+    twin = perfect_twin
+    twin.reset(1, **OUT_OF_THE_WAY)
+    seen = []
+    for k in range(100):  # the goal runs ahead, then turns round
+        j0 = 20.0 if k < 40 else -10.0
+        twin.arm.follow(np.array([j0, 0, 0, 0, 0, -30]), speed_percent=60)
+        twin.clock.sleep(0.024)
+        seen.append(twin.arm._set_deg[0])
+    twin.clock.sleep(2.0)
+    assert twin.arm.read_angles_deg()[0] == pytest.approx(-10.0, abs=0.1)
+    speed = np.diff(seen) / 0.024
+    assert np.abs(speed).max() <= 30.0 + 1e-6
+    assert speed.max() > 20.0, "a goal that is sent again and again does not hold the arm back"
+    with pytest.raises(WrongJoints):
+        twin.arm.follow(np.array([1.0, 2.0]), speed_percent=20)
