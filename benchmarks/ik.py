@@ -1,4 +1,4 @@
-"""Our inverse kinematics against everybody's, on the same targets in one run, taking turns.
+"""Our inverse kinematics against everybody's, on the same targets in one run, taking turns by blocks.
 
     python benchmarks/ik.py [--targets 200] [--branches 100] [--bulk 20000] [--peers rtb,ssik,…|none] [--json]
 
@@ -30,6 +30,7 @@ from runner.kinematics.model import ArmModel, FloatArray, load_arm
 
 YARDSTICK = "roboticstoolbox ik_LM"
 SAME_BRANCH_DEG = 0.05
+BLOCK = 25  # targets that a solver gets before the next has its turn
 
 
 def ours(name: str, solver: IkSolver) -> Peer:
@@ -77,23 +78,25 @@ def timed(peer: Peer, T: FloatArray, start_deg: FloatArray) -> tuple[FloatArray 
 def raced(
     peers: list[Peer], arm: ArmModel, limits: JointLimits, poses: FloatArray, starts: FloatArray
 ) -> dict[str, dict[str, float]]:
-    """Every solver on every target, target by target in turn."""
+    """Every solver on every target, in turn by blocks of targets."""
     frames = tool_pose(poses, arm)
     rows: dict[str, list[tuple[bool, bool, bool, float]]] = {peer.name: [] for peer in peers}
-    rng = np.random.default_rng(99)
-    for i, (T, start) in enumerate(zip(frames, starts, strict=True)):
-        again = rng.uniform(limits.min_deg, limits.max_deg, (RESTARTS, 6))
-        for peer in peers if i % 2 else reversed(peers):
-            q, took = timed(peer, T, start)
-            first = there = reached(q, T, arm, limits)
-            for other in () if peer.own_restarts else again:
-                if there:
-                    break
-                q, more = timed(peer, T, other)
-                took += more
-                there = reached(q, T, arm, limits)
-            near = there and q is not None and float(np.abs(np.degrees(q) - poses[i]).max()) < SAME_BRANCH_DEG
-            rows[peer.name].append((first, there, near, took * 1000.0))
+    again = np.random.default_rng(99).uniform(limits.min_deg, limits.max_deg, (len(poses), RESTARTS, 6))
+    for block in range(0, len(poses), BLOCK):
+        some = range(block, min(block + BLOCK, len(poses)))
+        for peer in peers if block // BLOCK % 2 else reversed(peers):
+            firsts = [timed(peer, frames[i], starts[i]) for i in some]
+            for i, (q, took_s) in zip(some, firsts, strict=True):
+                total_s = took_s
+                first = there = reached(q, frames[i], arm, limits)
+                for other in () if peer.own_restarts else again[i]:
+                    if there:
+                        break
+                    last, more_s = timed(peer, frames[i], other)
+                    total_s += more_s
+                    there = reached(last, frames[i], arm, limits)
+                near = first and q is not None and float(np.abs(np.degrees(q) - poses[i]).max()) < SAME_BRANCH_DEG
+                rows[peer.name].append((first, there, near, total_s * 1000.0))
     figures = {}
     for name, taken in rows.items():
         first, there, near, ms = np.array(taken, dtype=float).T

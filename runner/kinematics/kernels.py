@@ -126,7 +126,7 @@ def tool_frames(frames: FloatArray, angles_deg: FloatArray, out: FloatArray) -> 
     return nought == 0.0
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1])")
+@kernel("void(Array(f8, 2, 'C', True), f8[:, ::1], f8[::1])")
 def turn_left(goal: FloatArray, T: FloatArray, out: FloatArray) -> None:
     """The turn from the frame T (3, 4) to goal (3, 4) as axis × angle (3,), base frame; good up to half a turn."""
     x = y = z = trace = 0.0

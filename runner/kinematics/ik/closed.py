@@ -81,7 +81,7 @@ class ClosedForm:
             WrongJoints, OutsideLimits: a start that is no pose, or breaks a limit.
             BadTarget: the target asks for no rotation.
         """
-        rows, count = self._of_one(target, start_deg)
+        rows, count = self._of_one(target, start_deg, 1)
         return _result(rows[0]) if count else self._nearest.solve(target, start_deg)
 
     def solve_all(self, target: IkTarget, start_deg: FloatArray) -> tuple[IkResult, ...]:
@@ -90,7 +90,7 @@ class ClosedForm:
         Raises:
             WrongJoints, OutsideLimits, BadTarget: see `solve`.
         """
-        rows, count = self._of_one(target, start_deg)
+        rows, count = self._of_one(target, start_deg, SLOTS)
         return tuple(_result(row) for row in rows[:count])
 
     def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
@@ -141,16 +141,14 @@ class ClosedForm:
         self.limits.refuse_outside(starts, self.arm)
         return starts
 
-    def _of_one(self, target: IkTarget, start_deg: FloatArray) -> tuple[FloatArray, int]:
-        """The branches of one target, shape (SLOTS, 8), and how many they are."""
+    def _of_one(self, target: IkTarget, start_deg: FloatArray, most: int) -> tuple[FloatArray, int]:
+        """The nearest branches of one target, shape (SLOTS, 8), and how many they are."""
         if target.rotation is None:
             raise BadTarget("the closed form needs to know how the tool must stand", next_step="take the solver dls")
         start = np.array(start_deg, dtype=np.float64)
-        goal, out = np.empty((3, 4)), np.empty((SLOTS, 8))
-        goal[:, :3], goal[:, 3] = target.rotation, target.position_m
-        count = REFUSED
+        out, count = np.empty((SLOTS, 8)), REFUSED
         if start.shape == (6,):
-            count = _code().branches(self._k, self._frames, self._min, self._max, start, goal, out)
+            count = _code().branches(self._k, self._frames, self._min, self._max, start, target.frame, most, out)
         if count == REFUSED:
             self._checked(start)
             raise BadTarget(f"one target needs one start, got an array {start.shape}")

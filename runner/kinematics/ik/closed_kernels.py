@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-@kernel("b1(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+@kernel("b1(f8[:, :, ::1], Array(f8, 2, 'C', True), f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1])")
 def polish(
     frames: FloatArray, goal: FloatArray, q: FloatArray, T: FloatArray, J: FloatArray, H: FloatArray, g: FloatArray
 ) -> bool:
@@ -160,23 +160,11 @@ def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, st
     return 2
 
 
-@kernel("i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8)")
-def kept(
-    q: FloatArray, lo: FloatArray, hi: FloatArray, start: FloatArray, out: FloatArray, far: FloatArray, found: int
-) -> int:
-    """Put a branch where it belongs among those found, unless it is there; returns how many there are then."""
-    for row in range(found):
-        largest = 0.0
-        for i in range(6):
-            d = abs(out[row, i] - q[i])
-            largest = max(largest, min(d, abs(d - 2.0 * pi)))
-        if largest < SAME_RAD:
-            return found
-    if found == SLOTS:
-        return found
+@kernel("i8(f8[::1], f8[::1], f8[:, ::1], f8[::1], i8)")
+def put_in_order(q: FloatArray, start: FloatArray, out: FloatArray, far: FloatArray, found: int) -> int:
+    """Put a pose among those found, the nearest to the start first; returns how many there are then."""
     total = 0.0
     for i in range(6):
-        q[i] = min(max(q[i], lo[i]), hi[i])
         total += (q[i] - start[i]) ** 2
     row = found
     while row > 0 and far[row - 1] > total:
@@ -188,7 +176,26 @@ def kept(
     return found + 1
 
 
-@kernel("i8(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])")
+@kernel("i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8)")
+def kept(
+    q: FloatArray, lo: FloatArray, hi: FloatArray, start: FloatArray, out: FloatArray, far: FloatArray, found: int
+) -> int:
+    """Put a branch among those found, unless it is there; returns how many there are then."""
+    for row in range(found):
+        largest = 0.0
+        for i in range(6):
+            d = abs(out[row, i] - q[i])
+            largest = max(largest, min(d, abs(d - 2.0 * pi)))
+        if largest < SAME_RAD:
+            return found
+    if found == SLOTS:
+        return found
+    for i in range(6):
+        q[i] = min(max(q[i], lo[i]), hi[i])
+    return put_in_order(q, start, out, far, found)
+
+
+@kernel("i8(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[::1], Array(f8, 2, 'C', True), i8, f8[:, ::1])")
 def branches(
     k: FloatArray,
     frames: FloatArray,
@@ -196,9 +203,10 @@ def branches(
     max_deg: FloatArray,
     start_deg: FloatArray,
     goal: FloatArray,
+    most: int,
     out: FloatArray,
 ) -> int:
-    """Every branch inside the limits into out (SLOTS, 8), nearest to the start first.
+    """Every branch inside the limits, or the `most` nearest, into out (SLOTS, 8), nearest to the start first.
 
     `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees, and what is left over, metres and radians.
 
@@ -212,8 +220,9 @@ def branches(
         if not (min_deg[i] - START_SLACK_DEG <= start_deg[i] <= max_deg[i] + START_SLACK_DEG):
             return REFUSED
         lo[i], hi[i], start[i] = radians(min_deg[i]), radians(max_deg[i]), radians(start_deg[i])
+    rough, rough_far = np.empty((4 * SLOTS, 8)), np.empty(4 * SLOTS)
     see_target(k, goal, t)
-    found = 0
+    n = 0
     for pair in range(4):
         shoulder, elbow = 1.0 - 2.0 * (pair // 2), 1.0 - 2.0 * (pair % 2)
         count = roots_nearby(k, t, shoulder, elbow, start[3], roots)
@@ -221,11 +230,15 @@ def branches(
             count = roots_around(k, t, shoulder, elbow, roots)
         for i in range(count):
             joints_at(k, t, shoulder, elbow, roots[i], q)
-            if not brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
-                continue
-            if not polish(frames, goal, q, T, J, H, g) or not brought_inside(q, lo, hi, start, SLACK_RAD):
-                continue
+            if n < rough.shape[0] and brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
+                n = put_in_order(q, start, rough, rough_far, n)
+    found = 0
+    for i in range(n):
+        q[:] = rough[i]
+        if polish(frames, goal, q, T, J, H, g) and brought_inside(q, lo, hi, start, SLACK_RAD):
             found = kept(q, lo, hi, start, out, far, found)
+            if found >= most:
+                break
     for row in range(found):
         for i in range(6):
             out[row, i] = min(max(degrees(out[row, i]), min_deg[i]), max_deg[i])
@@ -245,4 +258,4 @@ def branches_of_many(
 ) -> None:
     """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
     for row in range(goals.shape[0]):
-        counts[row] = branches(k, frames, min_deg, max_deg, starts_deg[row], goals[row], out[row])
+        counts[row] = branches(k, frames, min_deg, max_deg, starts_deg[row], goals[row], SLOTS, out[row])

@@ -40,12 +40,13 @@ def branches(
     max_deg: FloatArray,
     start_deg: FloatArray,
     goal: FloatArray,
+    most: int,
     out: FloatArray,
 ) -> int:
-    """Every branch of one target into out (SLOTS, 8), as the kernel of that name."""
+    """The `most` nearest branches of one target into out (SLOTS, 8), as the kernel of that name."""
     counts = np.zeros(1, dtype=np.int64)
     branches_of_many(k, frames, min_deg, max_deg, start_deg[None], goal[None], out[None], counts)
-    return int(counts[0])
+    return min(int(counts[0]), most)
 
 
 def branches_of_many(

@@ -111,14 +111,21 @@ class DampedLeastSquares:
             OutsideLimits: `start_deg` breaks a limit; the error names the joint.
         """
         q = np.array(start_deg, dtype=np.float64)
-        left, goal = np.empty(2), np.zeros((3, 4))
-        goal[:, 3], w_rad = target.position_m, 0.0
-        if target.rotation is not None:
-            goal[:, :3], w_rad = target.rotation, target.rotation_weight_m
-        status = REFUSED
+        left, status = np.empty(2), REFUSED
+        w_rad = 0.0 if target.rotation is None else target.rotation_weight_m
         if q.shape == (self.arm.n_joints,):
             steps, status = self._code().search_one(
-                *(self._frames, self._min, self._max, q, goal, target.position_weight, w_rad, *self._settings, left)
+                *(
+                    self._frames,
+                    self._min,
+                    self._max,
+                    q,
+                    target.frame,
+                    target.position_weight,
+                    w_rad,
+                    *self._settings,
+                    left,
+                )
             )
         if status == REFUSED:
             self._checked(q, None)
@@ -210,13 +217,10 @@ def _spread(count: int, lo: FloatArray, hi: FloatArray) -> FloatArray:
 
 
 def _arrays(targets: Sequence[IkTarget]) -> tuple[FloatArray, FloatArray]:
-    goals, weights = np.zeros((len(targets), 3, 4)), np.empty((len(targets), 2))
+    goals, weights = np.stack([target.frame for target in targets]), np.empty((len(targets), 2))
     for i, target in enumerate(targets):
-        goals[i, :, 3] = target.position_m
         weights[i, 0] = target.position_weight
         weights[i, 1] = 0.0 if target.rotation is None else target.rotation_weight_m
-        if target.rotation is not None:
-            goals[i, :, :3] = target.rotation
     return goals, weights
 
 

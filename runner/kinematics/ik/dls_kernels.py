@@ -32,7 +32,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-@kernel("f8(f8[:, :, ::1], f8[::1], f8[:, ::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[::1])")
+@kernel("f8(f8[:, :, ::1], f8[::1], Array(f8, 2, 'C', True), f8, f8, f8[:, ::1], f8[:, ::1], f8[::1])")
 def look(
     frames: FloatArray,
     q: FloatArray,
@@ -119,8 +119,8 @@ def step_inside(
 
 
 @kernel(
-    "Tuple((f8, i8, i8))(f8[:, :, ::1], f8[::1], f8[::1], f8[::1], f8[:, ::1],"
-    " f8, f8, f8, f8, i8, f8[::1], f8[:, :, ::1], f8[:, ::1])"
+    "Tuple((f8, i8, i8))(f8[:, :, ::1], f8[::1], f8[::1], f8[::1],"
+    " Array(f8, 2, 'C', True), f8, f8, f8, f8, i8, f8[::1], f8[:, :, ::1], f8[:, ::1])"
 )
 def search(
     frames: FloatArray,
@@ -180,7 +180,8 @@ def search(
 
 
 @kernel(
-    "UniTuple(i8, 2)(f8[:, :, ::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8, i8, f8[:, ::1], f8[::1])"
+    "UniTuple(i8, 2)(f8[:, :, ::1], f8[::1], f8[::1], f8[::1], Array(f8, 2, 'C', True), f8, f8, f8, f8, f8, i8,"
+    " f8[:, ::1], f8[::1])"
 )
 def search_one(
     frames: FloatArray,

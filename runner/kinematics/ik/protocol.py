@@ -7,9 +7,9 @@ Only shapes and words; the solvers are in the modules beside this one. A solver 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +42,7 @@ class IkTarget:
     rotation: FloatArray | None = None  # (3, 3), tool frame in the base frame; None: any
     position_weight: float = 1.0
     rotation_weight_m: float = 0.1
+    frame: FloatArray = field(init=False, repr=False)  # (3, 4): rotation (nought where none is asked for) and position
 
     def __post_init__(self) -> None:
         """Refuse what is no place.
@@ -49,28 +50,43 @@ class IkTarget:
         Raises:
             BadTarget: wrong shape, not finite, or so far off that it must be millimetres.
         """
-        position = np.array(self.position_m, dtype=np.float64)
-        if position.shape != (3,) or not all(map(isfinite, position.tolist())):
-            raise BadTarget(f"a target is three finite numbers in metres, got {self.position_m!r}")
-        if max(map(abs, position.tolist())) > FARTHEST_M:
-            raise BadTarget(
-                f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm"
-            )
-        object.__setattr__(self, "position_m", frozen(position))
+        position = np.asarray(self.position_m, dtype=np.float64)
+        if position.shape != (3,) or not _is_place(*position.tolist()):
+            self._refuse_position(position)
+        frame = np.zeros((3, 4))
+        frame[:, 3] = position
         if self.rotation is not None:
-            rotation = np.array(self.rotation, dtype=np.float64)
-            if rotation.shape != (3, 3) or not all(map(isfinite, rotation.ravel().tolist())):
-                raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
-            if not _turns(*rotation.tolist()):
-                raise BadTarget("a target's rotation must be orthogonal and right-handed")
-            object.__setattr__(self, "rotation", frozen(rotation))
-        for weight in (self.position_weight, self.rotation_weight_m):
-            if not (isfinite(weight) and weight > 0.0):
-                raise BadTarget(f"weights are positive numbers, got {weight!r}")
+            rotation = np.asarray(self.rotation, dtype=np.float64)
+            if rotation.shape != (3, 3) or not _turns(*rotation.tolist()):
+                self._refuse_rotation(rotation)
+            frame[:, :3] = rotation
+        if not (0.0 < self.position_weight < inf and 0.0 < self.rotation_weight_m < inf):
+            raise BadTarget(f"weights are positive numbers, got {self.position_weight!r}, {self.rotation_weight_m!r}")
+        object.__setattr__(self, "frame", frozen(frame))
+        object.__setattr__(self, "position_m", frame[:, 3])
+        if self.rotation is not None:
+            object.__setattr__(self, "rotation", frame[:, :3])
+
+    def _refuse_position(self, position: FloatArray) -> None:
+        if position.shape != (3,) or not np.isfinite(position).all():
+            raise BadTarget(f"a target is three finite numbers in metres, got {self.position_m!r}")
+        raise BadTarget(
+            f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm"
+        )
+
+    def _refuse_rotation(self, rotation: FloatArray) -> None:
+        if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
+            raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
+        raise BadTarget("a target's rotation must be orthogonal and right-handed")
+
+
+def _is_place(x: float, y: float, z: float) -> bool:
+    """Whether three numbers are finite and no millimetres. In plain numbers: a target is checked in every solve."""
+    return abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M
 
 
 def _turns(a: list[float], b: list[float], c: list[float]) -> bool:
-    """Whether three rows make a rotation. In plain numbers: a target is checked in every solve."""
+    """Whether three rows make a rotation; not if a number is not finite."""
     x = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
     return (
         abs(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] - 1.0) < _ORTHOGONAL

@@ -18,7 +18,7 @@ from runner.kinematics.kernels import sine_cosine
 FloatArray = NDArray[np.float64]
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8[:, ::1])")
+@kernel("void(f8[:, ::1], Array(f8, 2, 'C', True), f8[:, ::1])")
 def see_target(k: FloatArray, T: FloatArray, t: FloatArray) -> None:
     """Fill t (12, 3) from the tool's frame T (3 or 4, 4)."""
     b = np.empty(3)
