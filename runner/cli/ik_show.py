@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from runner.cli.ik_words import start_of, target_of
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
     from runner.kinematics.frames import BaseInCell
-    from runner.kinematics.ik.protocol import IkSolver, IkTarget, JointLimits
+    from runner.kinematics.ik.protocol import IkSolver, JointLimits
     from runner.kinematics.ik.trace import Trace
     from runner.kinematics.model import ArmModel
 
 TOLERANCE_MM, TOLERANCE_DEG = 0.01, 0.01
-_FAR = 5.0  # a target this many times farther than the arm is long is in other units
 
 
 def show(
@@ -58,10 +58,10 @@ def show(
     if rerun is not None and rerun.suffix != ".rrd":
         raise typer.BadParameter(f"--rerun: a recording ends in .rrd, got {rerun}")
     model, base = _arm_and_base(arm, cell)
-    target = _target((x, y, z), tilt_deg, heading_deg, model, base)
+    target = target_of((x, y, z), tilt_deg, heading_deg, model, base)
     limits = JointLimits.of(model)
     name, stopping = _solver(solver, model, limits)
-    begin = _start(start, model)
+    begin = start_of(start, model)
     with out.aside.status("searching"):
         found = trace(stopping, target, begin, limits, attempts=attempts)
     picture = ik_picture(found, model, base, solver=name, tolerance_mm=TOLERANCE_MM, tolerance_deg=TOLERANCE_DEG)
@@ -111,50 +111,6 @@ def _arm_and_base(arm: str | None, cell: Path) -> tuple[ArmModel, BaseInCell]:
     from runner.table.postures import arm_of
 
     return arm_of(open_cell(cell).config)
-
-
-def _target(
-    xyz_m: tuple[float, float, float],
-    tilt_deg: float | None,
-    heading_deg: float | None,
-    arm: ArmModel,
-    base: BaseInCell,
-) -> IkTarget:
-    import numpy as np
-
-    from runner.kinematics.errors import BadTarget
-    from runner.kinematics.frames import stance_rotation
-    from runner.kinematics.ik.protocol import IkTarget
-
-    point = np.array(xyz_m)
-    if not np.isfinite([*xyz_m, tilt_deg or 0.0, heading_deg or 0.0]).all():
-        raise BadTarget("a target is three finite numbers in metres, angles finite degrees")
-    reach_m = arm.longest_reach_m
-    far = float(np.linalg.norm(base.to_base(point)))
-    if far > _FAR * reach_m:
-        raise BadTarget(
-            f"the target is {far:.4g} m from the base, and {arm.name} reaches {reach_m:.2f} m at most",
-            next_step="give metres, not mm",
-        )
-    if heading_deg is not None and tilt_deg is None:
-        raise typer.BadParameter("--heading-deg says how a tilted tool turns: give --tilt-deg too")
-    rotation = None
-    if tilt_deg is not None:
-        foot = point - base.shift_m
-        away = float(np.degrees(np.arctan2(foot[2], foot[0])))
-        rotation = stance_rotation(tilt_deg, away if heading_deg is None else heading_deg, base)
-    return IkTarget(base.to_base(point), rotation)
-
-
-def _start(text: str | None, arm: ArmModel) -> Any:
-    import numpy as np
-
-    if text is None:
-        return np.clip(arm.home_deg, arm.min_deg, arm.max_deg)
-    try:
-        return np.array([float(part) for part in text.split(",")])
-    except ValueError:
-        raise typer.BadParameter(f"--start wants angles in degrees, J0,J1,…; got {text!r}") from None
 
 
 def _record(path: Path, found: Trace, arm: ArmModel, base: BaseInCell, solver: str) -> None:

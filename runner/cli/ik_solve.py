@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from runner.cli.ik_words import start_of, target_of
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.kinematics.frames import BaseInCell
     from runner.kinematics.ik.protocol import IkResult, IkSolver, IkTarget
-    from runner.kinematics.model import ArmModel, FloatArray
-
-_FAR = 5.0  # a target so many times farther than the arm is long is in other units
+    from runner.kinematics.model import ArmModel
 
 
 def solve(
@@ -54,8 +52,8 @@ def solve(
     out, config = Output(as_json=json), open_cell(cell).config
     arm, base = arm_of(config)
     limits = hard_limits(arm, config)
-    target = _target((x, y, z), tilt_deg, heading_deg, arm, base)
-    begin = _angles(start, arm)
+    target = target_of((x, y, z), tilt_deg, heading_deg, arm, base)
+    begin = start_of(start, arm)
     limits.refuse_outside(begin, arm)
     kind = solver_kind(solver) if solver is not None else _fitting(target, arm)
     chosen: IkSolver = kind.make(arm, limits)
@@ -75,52 +73,6 @@ def solve(
     }
     out.answer(answer, *_lines(found, f"{kind.name}, {kind.code()}"))
     return 0 if best.converged else EXIT_CODE_OF_FAMILY["refused"]
-
-
-def _target(
-    point_m: tuple[float, float, float],
-    tilt_deg: float | None,
-    heading_deg: float | None,
-    arm: ArmModel,
-    base: BaseInCell,
-) -> IkTarget:
-    import numpy as np
-
-    from runner.kinematics.errors import BadTarget
-    from runner.kinematics.frames import stance_rotation
-    from runner.kinematics.ik.protocol import IkTarget
-
-    if not np.isfinite([*point_m, tilt_deg or 0.0, heading_deg or 0.0]).all():
-        raise BadTarget("a target is three finite numbers in metres, and finite degrees")
-    if heading_deg is not None and tilt_deg is None:
-        raise typer.BadParameter("--heading-deg says how a tilted tool turns: give --tilt-deg too")
-    point = np.array(point_m)
-    foot = point - base.shift_m
-    links = np.linalg.norm(arm.T_parent_joint[:, :3, 3], axis=1).sum() + np.linalg.norm(arm.T_link_tcp[:3, 3])
-    far = float(np.linalg.norm(foot))
-    if far > _FAR * links:
-        raise BadTarget(
-            f"the target is {far:.4g} m from the base, and the whole {arm.name} is {links:.2f} m long",
-            next_step="give metres, not mm",
-        )
-    if tilt_deg is None:
-        return IkTarget(base.to_base(point))
-    away = float(np.degrees(np.arctan2(foot[2], foot[0])))
-    return IkTarget(base.to_base(point), stance_rotation(tilt_deg, away if heading_deg is None else heading_deg, base))
-
-
-def _angles(text: str | None, arm: ArmModel) -> FloatArray:
-    import numpy as np
-
-    from runner.kinematics.fk import checked_joints
-
-    if text is None:
-        return arm.home_deg
-    try:
-        angles = np.array([float(part) for part in text.split(",")])
-    except ValueError:
-        raise typer.BadParameter(f"--start wants angles in degrees, J0,J1,…; got {text!r}") from None
-    return checked_joints(angles, arm)
 
 
 def _fitting(target: IkTarget, arm: ArmModel) -> Any:
