@@ -39,7 +39,7 @@ CELL_M = 0.005
 BIN_M = 0.010
 _MOST_ROWS = 2**31 - 1
 _THREADS = 2
-_STEPS = 255  # between the limits of a joint, in the coarse copy of its angles
+_STEPS = 127  # between the limits of a joint, in the coarse copy of its angles; compiled code needs the eighth bit free
 _WORTH_LOADING_ROWS = (
     3_000_000  # from so many on, NumPy takes longer than loading the compiled code and sorting with it
 )

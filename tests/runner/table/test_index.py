@@ -69,7 +69,7 @@ def test_a_joint_without_a_span_and_angles_at_the_limits_have_their_steps(compil
     columns = np.vstack((np.zeros((3, 4)), joints))
     index = build_index(columns, np.array([-1.0, 5.0]), np.array([1.0, 5.0]), j1_safe_max_deg=88.0, compiled=compiled)
     assert index.rows.tolist() == [0, 1, 2]
-    assert index.coarse[:, :2].tolist() == [[0, 0], [165, 0], [255, 0]]
+    assert index.coarse[:, :2].tolist() == [[0, 0], [82, 0], [127, 0]]
 
 
 def test_every_row_is_counted_once(index: Index, small_table: ReachTable) -> None:
