@@ -39,14 +39,14 @@ CELL_M = 0.005
 BIN_M = 0.010
 _MOST_ROWS = 2**31 - 1
 _THREADS = 2
-_STEPS = 255  # between the limits of a joint, in the coarse copy of its angles
+_STEPS = 127  # between the limits of a joint, in the coarse copy of its angles; compiled code needs the eighth bit free
 _WORTH_LOADING_ROWS = (
     3_000_000  # from so many on, NumPy takes longer than loading the compiled code and sorting with it
 )
-_KERNELS = "runner.table.kernels"
+_KERNELS = "runner.table.sort_kernels"
 _MAGIC = b"trialcell reach index 2\n"
 _ALIGN = 64
-_ARRAYS = ("points", "coarse", "joints", "rows", "starts", "grid", "scale", "y_usable", "y_unsafe", "y_outside")
+ARRAYS = ("points", "coarse", "joints", "rows", "starts", "grid", "scale", "y_usable", "y_unsafe", "y_outside")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +96,8 @@ def build_index(
         max_deg: upper ones.
         j1_safe_max_deg: rows with j1 above it are no candidates.
         bound_to: what is kept with it, to know later what it was made from.
-        compiled: whether to sort with compiled code, if it lies ready. By default where it is loaded already or the
-            table is so long that loading it pays.
+        compiled: whether to sort with compiled code, if it lies ready. By default where the compiler is loaded
+            already or the table is so long that loading it pays.
 
     Raises:
         BadRows: more rows than can be numbered.
@@ -108,7 +108,7 @@ def build_index(
     columns = np.ascontiguousarray(columns, dtype=np.float64)
     limits = _Limits(np.array([min_deg, max_deg], dtype=np.float64), j1_safe_max_deg)
     if compiled is None:
-        compiled = n >= _WORTH_LOADING_ROWS or _KERNELS in sys.modules
+        compiled = n >= _WORTH_LOADING_ROWS or "numba" in sys.modules
     code = kernels(_KERNELS) if compiled else None
     with ThreadPoolExecutor(_THREADS) as pool:  # compiled code lets go of the interpreter, and so does NumPy's sorting
         made = _sorted(columns, limits, pool) if code is None else _sorted_by(code, columns, limits, pool)
@@ -153,7 +153,7 @@ def _sorted(columns: FloatArray, limits: _Limits, pool: ThreadPoolExecutor) -> d
         "rows": kept[at].astype(np.int32),
         "starts": starts,
         "grid": grid,
-        **dict(zip(_ARRAYS[-3:], (part.result() for part in heights), strict=True)),
+        **dict(zip(ARRAYS[-3:], (part.result() for part in heights), strict=True)),
     }
 
 
@@ -197,7 +197,7 @@ def _sorted_by(code: ModuleType, columns: FloatArray, limits: _Limits, pool: Thr
         "rows": rows,
         "starts": starts,
         "grid": grid,
-        **dict(zip(_ARRAYS[-3:], by_kind, strict=True)),
+        **dict(zip(ARRAYS[-3:], by_kind, strict=True)),
     }
 
 
@@ -267,7 +267,7 @@ def save_index(path: Path, index: Index) -> None:
     Raises:
         StorageUnwritable: nothing was changed.
     """
-    arrays = {name: getattr(index, name) for name in _ARRAYS}
+    arrays = {name: getattr(index, name) for name in ARRAYS}
     shapes = {name: [str(a.dtype), list(a.shape)] for name, a in arrays.items()}
     head = json.dumps({"bound_to": index.bound_to, "arrays": shapes}).encode()
     parts: list[bytes | memoryview] = [_MAGIC, len(head).to_bytes(8, "little"), head]

@@ -64,7 +64,8 @@ class Lookup:
     def _over(self, index: Index, *, compiled: bool) -> None:
         self.index = index
         self._n_joints, self._n_rows, self._n_usable = index.n_joints, index.n_rows, len(index.rows)
-        self._arrays = (index.points, index.coarse, index.joints, index.rows, index.starts, index.grid, index.scale)
+        words = index.coarse.view(np.uint64)
+        self._arrays = (index.points, words, index.joints, index.rows, index.starts, index.grid, index.scale)
         self._compiled: ModuleType | None = None
         self._ask_at_s = 0.0 if compiled else inf
 

@@ -17,7 +17,7 @@ from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import FloatArray
 from runner.table.errors import BadIndexFile
 from runner.table.format import FileRead, read_file
-from runner.table.index import map_index
+from runner.table.index import ARRAYS, map_index
 from runner.table.merge import first_alike
 from runner.table.opening import bound_to, index_of
 from runner.table.plausible import TOLERANCE_MM, off_mm
@@ -157,8 +157,7 @@ def _index_state(path: Path, read: FileRead, made_from: dict[str, Any]) -> str:
     if there.bound_to != made_from | {"content_hash": read.table.content_hash}:
         return "stale"
     fresh = index_of(read.table, made_from)
-    names: tuple[str, ...] = ("points", "joints", "rows", "starts", "grid", "y_usable", "y_unsafe", "y_outside")
-    pairs: list[tuple[FloatArray, FloatArray]] = [(getattr(there, n), getattr(fresh, n)) for n in names]
+    pairs: list[tuple[FloatArray, FloatArray]] = [(getattr(there, n), getattr(fresh, n)) for n in ARRAYS]
     return "current" if all(np.array_equal(old, new) for old, new in pairs) else "wrong"
 
 

@@ -15,6 +15,7 @@ from runner.config import Config
 from runner.kinematics.ik.protocol import JointLimits
 from runner.kinematics.model import ArmModel, frozen, load_arm
 from runner.table.errors import BadQuery
+from runner.table.index import build_index
 from runner.table.lookup import Lookup
 from runner.table.postures import hard_limits
 from runner.table.query import Found, Query
@@ -279,6 +280,25 @@ def test_ten_thousand_questions_give_the_row_of_the_full_scan(
         lookups = both_ways(table)
         ok = sum(check_against_all_rows(table, lookups, query) for query in random_queries(count, seed))
         assert 0.1 * count < ok < 0.9 * count
+
+
+def test_more_joints_than_fit_a_word_are_told_apart_too() -> None:
+    rng = np.random.default_rng(6)
+    columns = np.vstack((np.round(rng.uniform(-0.05, 0.05, (3, 4000)), 2), rng.integers(-3, 4, (9, 4000)) * 10.0))
+    index = build_index(columns, np.full(9, -20.0), np.full(9, 30.0), j1_safe_max_deg=SAFE_MAX)
+    if not compile_now("runner.table.kernels"):
+        pytest.skip("skipped: no machine code to be had here")
+    ways = [Lookup.over(index), Lookup.over(index, compiled=False)]
+    inside = np.flatnonzero(((columns[3:] >= -20.0) & (columns[3:] <= 30.0)).all(axis=0))
+    for tol in (10.0, 20.0, 30.0):
+        for row in inside[:20]:
+            near = inside[(np.abs(columns[3:, inside] - columns[3:, [row]]) <= tol).all(axis=0)]
+            query = Query((0.0, 0.0), (-0.1, 0.1), 1.0, ref_joints=tuple(columns[3:, row]), joint_tol_deg=tol)
+            expected = near[np.argmin(columns[0, near] ** 2 + columns[2, near] ** 2)]
+            for lookup in ways:
+                found = lookup.find(query)
+                assert found.selected_idx == expected
+                assert lookup.counts(query)["ref_joints"] == len(near)
 
 
 def test_a_table_without_rows_refuses(config: Config) -> None:

@@ -41,14 +41,15 @@ def test_a_good_copy_is_sound(tmp_path: Path, small_table: ReachTable, arm: ArmM
     assert verify(path, **against)[0].index == "current"  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("array", ["joints", "coarse", "points"])
 def test_an_index_that_says_what_the_rows_do_not_is_wrong(
-    tmp_path: Path, small_table: ReachTable, arm: ArmModel, config: Config
+    tmp_path: Path, small_table: ReachTable, arm: ArmModel, config: Config, array: str
 ) -> None:
     path = tmp_path / "reach.parquet"
     write_table(path, small_table)
     open_table(path, config)
     index = map_index(index_file(path))
-    index.joints[7, 2] += 1.0
+    getattr(index, array)[2, 2] += 1
     save_index(index_file(path), index)
     report, _ = verify(path, wanted=small_table.cell, limits=hard_limits(arm, config), j1_safe_max_deg=88.0)
     assert (report.index, report.sound) == ("wrong", False)
