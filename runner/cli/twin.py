@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell twin shuttle")
 
 Place = tuple[float, float, float]
-_A_M: Place = (0.05, 0.16, 0.18)
-_B_M: Place = (-0.05, 0.16, 0.18)
+_A_M: Place = (0.04, 0.18, 0.16)
+_B_M: Place = (-0.04, 0.18, 0.16)
 
 
 @app.callback()
