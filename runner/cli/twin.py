@@ -17,8 +17,8 @@ app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell twin shuttle"
 app.command(epilog=twin_serve.EPILOG)(twin_serve.serve)
 
 Place = tuple[float, float, float]
-_A_M: Place = (0.05, 0.16, 0.18)
-_B_M: Place = (-0.05, 0.16, 0.18)
+_A_M: Place = (0.04, 0.18, 0.16)
+_B_M: Place = (-0.04, 0.18, 0.16)
 
 
 @app.callback()

@@ -54,7 +54,7 @@ class ShuttleNotPossible(TwinError):
 
     def __init__(self, why: str) -> None:
         self.why = why
-        super().__init__(why, next_step="choose other points with --a and --b, for example --a 0.05 0.16 0.18")
+        super().__init__(why, next_step="choose other points with --a and --b, for example --a 0.04 0.18 0.16")
 
 
 class AddressTaken(TwinError):

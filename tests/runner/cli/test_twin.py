@@ -33,7 +33,7 @@ def test_shuttle_fails_where_a_visit_stayed_away(trialcell, tmp_path, monkeypatc
         (("--visits", 0), "--visits"),
         (("--a", 50, 160, 180), "give metres, not mm"),
         (("--a", "nan", 0.1, 0.2), "finite"),
-        (("--a", 0.04, 0.16, 0.18, "--b", 0.05, 0.16, 0.18), "apart"),
+        (("--a", 0.04, 0.16, 0.18, "--b", 0.04, 0.18, 0.16), "apart"),
         (("--set", "twin.profil=field"), "did you mean"),
     ],
 )

@@ -57,10 +57,10 @@ def check_trial(play, seed, profile="perfect"):
         if move.label in STRAIGHT:
             assert move.line_off_mm is not None
             assert move.line_off_mm <= 0.25
-            above = targets["stage3_approach_pick" if move.label in STRAIGHT[:2] else "stage7_approach_place"]
-            below = targets["stage4_pick" if move.label in STRAIGHT[:2] else "stage8_place"]
-            a, b = tool_points_m(np.stack([above, below]), arm)
-            tips = tool_points_m(true_deg, arm)
+            begins = {"stage4_pick": "stage3_approach_pick", "stage8_place": "stage7_approach_place"}.get(move.label)
+            b, tips = tool_points_m(np.array(move.target_angles), arm), tool_points_m(true_deg, arm)
+            # Down: from where the tool was meant to be. Up: from where it stood, with the block gripped or let go.
+            a = tips[0] if begins is None else tool_points_m(targets[begins], arm)
             share = np.clip((tips - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)[:, None]
             deviated[move.label] = float(np.linalg.norm(tips - a - share * (b - a), axis=1).max() * 1000)
         else:

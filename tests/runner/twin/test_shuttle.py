@@ -15,7 +15,7 @@ from runner.twin.arm import TwinArm
 from runner.twin.errors import ShuttleNotPossible
 from runner.twin.shuttle import DWELL_S, GOOD_MM, shuttle
 
-A_M, B_M = (0.05, 0.16, 0.18), (-0.05, 0.16, 0.18)
+A_M, B_M = (0.04, 0.18, 0.16), (-0.04, 0.18, 0.16)
 ROOT = Path(__file__).resolve().parents[3]
 
 
