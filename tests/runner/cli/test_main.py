@@ -96,7 +96,7 @@ def test_ctrl_c_in_a_command_that_makes_nothing_of_it_is_130(trialcell, monkeypa
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("runs.store.RunStore.list", interrupted)
+    monkeypatch.setattr("runs.index.questions.ManyRuns.listed", interrupted)
     told = trialcell("runs", "list")
     assert told.code == 130
     assert "stopped by you" in told.err
@@ -107,7 +107,7 @@ def test_a_mistake_of_ours_shows_its_traceback_and_one_sentence(trialcell, monke
     def broken(*_, **__):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("runs.store.RunStore.list", broken)
+    monkeypatch.setattr("runs.index.questions.ManyRuns.listed", broken)
     told = trialcell("runs", "list")
     assert told.code == 1
     assert "Traceback" in told.err
