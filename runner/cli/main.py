@@ -42,7 +42,7 @@ NOUNS = (
     Noun("init", "runner.cli.init", "Make a cell's folder with working settings.", "The cell"),
     Noun("doctor", "runner.cli.doctor", "Look whether everything a trial needs is there.", "The cell"),
     Noun("calibrate", "runner.cli.calibrate", "Measure the lens and the table's plane.", "The cell"),
-    Noun("twin", "runner.cli.twin", "Try the digital twin by itself, or serve it as if it were the arm.", "The cell"),
+    Noun("twin", "runner.cli.twin", "Try the digital twin alone, or serve it as an arm.", "The cell"),
     Noun("table", "runner.cli.table", "Build and look into the reach table.", "The cell"),
     Noun("arm", "runner.cli.arm", "Find the arm, read it, move it; arm files, also from a URDF.", "The cell"),
     Noun("ik", "runner.cli.ik", "Find joint angles for a tool point, and see how.", "The cell"),

@@ -156,7 +156,7 @@ def test_a_later_verdict_stands_only_where_there_was_none(store, finished):
     assert [one.verdict.verdict for one in log.rejudged] == ["no"]
     log = later(unjudged, store, "yes")
     assert (standing_in(log, "place").word, standing_result(log), log.result) == ("yes", "completed", "unjudged")
-    assert standing_in(later(unjudged, store, "no"), "place").word == "yes", "the first later word, not the last"
+    assert standing_in(later(unjudged, store, "no"), "place").word == "unsure", "they contradict each other"
     assert standing_in(rule(store, unjudged, "place", "no", by="Maya", reason="rim").log, "place").word == "no"
 
 
@@ -166,7 +166,7 @@ def test_a_later_verdict_against_what_a_member_had_said_is_unsure(store, finishe
     run_id = finished(None, members=(measured, unheard))
     standing = standing_in(later(run_id, store, "yes"), "place")
     assert standing.word == "unsure"
-    assert "measured said no, claude-haiku-5-5 later yes" in standing.reason
+    assert standing.reason == "they disagree: measured said no; claude-haiku-5-5 said yes"
 
 
 def test_a_later_verdict_on_another_attempt_changes_nothing(store, finished):

@@ -134,7 +134,7 @@ def test_a_picture_of_a_real_desk_goes_into_a_log(trialcell, cell_copy, shared):
         (["--profile", "ideal"], 2, "'perfect', 'field'"),
         (["--seed", "-1"], 2, "--seed"),
         (["--seed", "two"], 2, "--seed"),
-        (["--camera", "folder:nowhere"], 2, "can't be moved by pictures"),
+        (["--camera", "folder:nowhere"], 2, "be moved by pictures"),
         (["--camera", "folder:nowhere", "--dry-run"], 4, "there is no such file or folder"),
         (["--camera", "folder", "--dry-run"], 2, "needs a source"),
         (["--camera", "webcam:0", "--dry-run"], 2, "--camera is twin, folder:PATH or opencv:NAME"),

@@ -55,7 +55,7 @@ def test_the_queue_is_the_same_as_from_the_logs(many, stored, share, seed):
     items, total = many.queue(Selection(), share=share, seed=seed)
     expected = [asdict(item) for item in queue(stored, share=share, seed=seed)]
     assert [{k: v for k, v in item.items() if k != "cell"} for item in items] == [
-        {**item, "reasons": list(item["reasons"])} for item in expected
+        {**item, "reasons": list(item["reasons"]), "blind_reasons": list(item["blind_reasons"])} for item in expected
     ]
     assert total == len(expected)
     few, total = many.queue(Selection(), share=share, seed=seed, limit=3)
