@@ -39,7 +39,9 @@ def photos(tmp_path_factory) -> Path:
     return folder
 
 
-LONG = {"arms.md", "fill.md", "judge-quality.md", "judge-measured.md", "reach-table.md"}  # rendered sets, whole scans
+LONG = {  # rendered sets, whole scans, many trials
+    "arms.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md", "motion.md", "reach-table.md", "report.md",
+}  # fmt: skip
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES

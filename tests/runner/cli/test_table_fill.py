@@ -8,6 +8,7 @@ RIM = ("--region", "-0.29,-0.33,0.16,0.22")
 ARC = "38.4,57.39,17.49,0.08,-89.2,-29.44"
 
 
+@pytest.mark.slow
 def test_a_fill_decides_every_square_and_the_other_commands_see_it(trialcell, cell_copy, tmp_path):
     before = trialcell("table", "holes", *RIM, "--cell", cell_copy, "--json").object
     assert set(before["counts"]) == {"dense", "marginal", "hole", "unreachable", "blocked"}
