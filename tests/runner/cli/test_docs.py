@@ -40,8 +40,9 @@ def photos(tmp_path_factory) -> Path:
 
 
 LONG = {  # rendered sets, whole scans, many trials
-    "arms.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md", "motion.md", "reach-table.md", "report.md",
-}  # fmt: skip
+    *("arms.md", "fill.md", "index.md", "judge-measured.md"),
+    *("judge-quality.md", "motion.md", "reach-table.md", "report.md"),
+}
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES
