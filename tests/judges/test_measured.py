@@ -167,6 +167,7 @@ def never_yes_against_the_truth(desk, before, evidence, grip, seeds):
     assert true_ones.count("yes") >= 0.6 * len(true_ones), told
 
 
+@pytest.mark.slow
 def test_over_random_places_it_never_says_yes_against_the_truth(desk, start_picture, evidence, grip):
     never_yes_against_the_truth(desk, start_picture, evidence, grip, range(12))
 

@@ -40,8 +40,8 @@ def photos(tmp_path_factory) -> Path:
 
 
 LONG = {  # rendered sets, whole scans, many trials
-    *("arms.md", "fill.md", "index.md", "judge-measured.md"),
-    *("judge-quality.md", "motion.md", "reach-table.md", "report.md"),
+    *("arms.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
+    *("motion.md", "reach-table.md", "report.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
 }
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])

@@ -125,7 +125,8 @@ def test_sql_answers(trialcell, night):
 
 def test_the_index_can_be_made_anew(trialcell, night):
     assert trialcell("runs", "index", "--cell", night, "--json").object["indexes"][0]["how"] == "rebuilt"
-    assert trialcell("runs", "index", "--cell", night, "--json").object["indexes"][0]["how"] == "current"
+    again = trialcell("runs", "index", "--cell", night, "--json").object["indexes"][0]["how"]
+    assert again in ("current", "updated")  # a folder that was touched a moment ago is looked at once more
     assert "8 runs" in trialcell("runs", "index", "--rebuild", "--cell", night).out
 
 

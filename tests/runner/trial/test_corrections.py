@@ -62,6 +62,7 @@ def test_three_equal_samples_shift_the_next_target_once_and_the_log_says_so(play
     assert change.sample_mm == pytest.approx((diff.dx_mm + 3.0, diff.dz_mm - 2.0))
 
 
+@pytest.mark.slow
 def test_two_samples_are_not_enough(play, cell_copy, good_trial):
     plant(cell_copy, good_trial.log, (3.0, -2.0), times=2)
     use = play(answers=ANSWERS).log.correction.last

@@ -50,6 +50,7 @@ def test_a_scene_that_no_trial_may_start_from_is_invalid(play, arrange, words):
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_with_a_fallback_in_the_settings_a_missing_box_is_taken_to_be_there_and_the_log_says_so(play):
     played = play(
         arrange=put_away(box=(0.0, -0.45)), overrides=["box.fallback=true", "box.fallback_xz_m=[-0.20, 0.16]"]
@@ -136,6 +137,7 @@ def test_an_arm_that_gives_no_readings_any_more_is_a_crash_and_is_held_still(pla
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_one_lost_reading_is_counted_and_stops_nothing(play):
     lost = failing_after("stage3_approach_pick", "read_angles_deg", ReadingRejected(None, "no answer"), for_good=False)
     played = play(**lost)
@@ -143,6 +145,7 @@ def test_one_lost_reading_is_counted_and_stops_nothing(play):
     assert sum(move.rejected_readings for move in played.log.moves) == 1
 
 
+@pytest.mark.slow
 def test_an_arm_that_takes_no_commands_any_more_is_a_crash(play):
     broken = failing_after(
         "stage8_place", "send_path", ArmError("the connection is gone", next_step="look at the cable")
@@ -228,6 +231,7 @@ def test_jaws_that_do_not_open_are_told_again_and_then_the_arm_says_that_it_stil
     assert not any(move.label.startswith("stage9b") for move in log.moves), "it does not carry the block home"
 
 
+@pytest.mark.slow
 def test_jaws_that_open_at_the_second_telling_let_the_trial_go_on(play):
     played = play(jams=lambda opening: opening in (2, 3))  # the first opens at the start; a release is sent twice
     assert played.log.result == "completed"

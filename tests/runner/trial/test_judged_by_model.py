@@ -56,6 +56,7 @@ def test_a_trial_judged_by_claude_completes_and_its_log_holds_the_audit(play, cl
     assert RunLog.model_validate_json(log.model_dump_json()) == log
 
 
+@pytest.mark.slow
 def test_what_the_controller_believes_is_not_sent(play, claude_server):
     claude_server.verdict = "yes"
     played = play(seed=8, overrides=by_claude())
@@ -95,6 +96,7 @@ def test_without_a_key_or_a_server_a_trial_ends_well_and_unjudged(play, claude_s
     no_secret_in(played.store.runs_dir.parent, claude_server)
 
 
+@pytest.mark.slow
 def test_an_odd_reply_leaves_the_trial_unjudged(play, claude_server):
     claude_server.always = claude_server.reply("Yes! The robot did it.")
     played = play(seed=8, overrides=by_claude())
@@ -114,6 +116,7 @@ def test_a_text_in_the_scene_of_a_trial_changes_nothing(play, claude_server):
     assert played.log.result == "unjudged"
 
 
+@pytest.mark.slow
 def test_the_budget_of_a_run_ends_the_asking_and_not_the_trial(play, claude_server):
     claude_server.verdict = "yes"
     played = play(seed=8, overrides=by_claude(budget_calls=1))
@@ -123,6 +126,7 @@ def test_the_budget_of_a_run_ends_the_asking_and_not_the_trial(play, claude_serv
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_local_server_judges_by_the_same_contract(play, claude_server):
     claude_server.verdict, claude_server.model = "yes", "qwen-vl"
     local = by_claude(kind="compatible", base_url=claude_server.url, model="qwen-vl")
@@ -132,6 +136,7 @@ def test_a_local_server_judges_by_the_same_contract(play, claude_server):
     assert all(verdict.audit.cost_usd is None for verdict in log.verdicts)
 
 
+@pytest.mark.slow
 def test_a_panel_without_a_key_keeps_the_measurement_and_stays_unjudged(play, claude_server, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     log = play(seed=8, overrides=by_claude(kind="panel")).log

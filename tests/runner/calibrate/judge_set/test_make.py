@@ -48,6 +48,7 @@ def test_shares_of_each_half_add_up():
     assert set(sums.values()) == {50}
 
 
+@pytest.mark.slow
 def test_a_set_has_its_pictures_its_calibration_and_every_kind(small_set, calibration):
     content = read_set(small_set.folder).content
     assert content == small_set.content
@@ -71,10 +72,12 @@ def test_a_set_has_its_pictures_its_calibration_and_every_kind(small_set, calibr
         assert " K, strength " in item.light
 
 
+@pytest.mark.slow
 def test_light_differs_from_desk_to_desk(small_set):
     assert len({item.light for item in small_set.content.items}) >= len(small_set.content.items) // 8
 
 
+@pytest.mark.slow
 def test_what_a_kind_says_is_true_of_its_scenes(small_set):
     by_kind = {(item.stage, item.kind, item.label): item for item in small_set.content.items}
     rim_mm, side_mm = Config().box.wall_height_mm, Config().block.side_mm
