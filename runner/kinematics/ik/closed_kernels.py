@@ -202,8 +202,8 @@ def kept(
 def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
     """Every branch inside the limits, or the `most` nearest, into out (most, 8), nearest to the start first.
 
-    `constants` are laid out in `closed_rows`; `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees, and
-    what is left over, metres and radians.
+    `constants` are laid out in `closed_rows`; `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees,
+    and what is left over, metres and radians.
 
     Returns:
         How many there are; `REFUSED` for a start that is no number or outside.

@@ -39,6 +39,7 @@ _BLOCK = 512  # targets a pass: the working set stays in the cache
 _FIRST_NEAR_M = 0.01  # so near the first of two phases brings the point
 _STATUS = (IkStatus.CONVERGED, IkStatus.STALLED, IkStatus.MAX_STEPS)  # as the kernels number them
 _WEIGHTS = (1.0, 0.1)
+_F8, _new = np.dtype(np.float64), tuple.__new__  # what a single solve can't spare the time to look up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,14 +113,14 @@ class DampedLeastSquares:
             WrongJoints: `start_deg` is not one finite number a joint.
             OutsideLimits: `start_deg` breaks a limit; the error names the joint.
         """
-        q = np.array(start_deg, dtype=np.float64)
+        q = np.array(start_deg, _F8)
         goal, w_m, _, w_rad = target
         if q.shape != self._shape:
             self._checked(q, None)
         far, turn, steps, status = (kernels(KERNELS) or dls_numpy).search_one(self._constants, q, goal, w_m, w_rad)
         if status == REFUSED:
             self._checked(q, None)
-        return IkResult._make((frozen(q), far * 1e3, degrees(turn), steps, _STATUS[status]))
+        return _new(IkResult, (frozen(q), far * 1e3, degrees(turn), steps, _STATUS[status]))
 
     def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
         """One pose for each target, each from its own row of `starts_deg`, shape (N, n_joints).

@@ -21,7 +21,8 @@ from runner.kinematics.model import ArmModel, FloatArray, frozen
 _GOLDEN = 0.6180339887498949  # golden ratio's fraction
 _ORTHOGONAL = 1e-6
 FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
-_packed = Struct("12d").pack
+_F8, _WEIGHTS, _LAST_ROW = np.dtype(np.float64), (1.0, 0.1, 0.1), [0.0, 0.0, 0.0, 1.0]
+_packed, _new = Struct("12d").pack, tuple.__new__
 
 
 class IkStatus(StrEnum):
@@ -30,6 +31,24 @@ class IkStatus(StrEnum):
     CONVERGED = "converged"  # within the tolerances, inside the limits
     STALLED = "stalled"  # no step makes it better: out of reach, or against a limit; the pose is the nearest found
     MAX_STEPS = "max_steps"  # steps ran out while it still got better
+
+
+class _ByIdentity:
+    """For tuples that hold arrays, which have no one answer to whether they are equal."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same object."""
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another object."""
+        return self is not other
+
+    def __hash__(self) -> int:
+        """By identity, as it is compared."""
+        return id(self)
 
 
 class _Goal(NamedTuple):
@@ -41,7 +60,7 @@ class _Goal(NamedTuple):
     turn_weight_m: float  # the weight of the rotation, 0 where none is asked for
 
 
-class IkTarget(_Goal):
+class IkTarget(_ByIdentity, _Goal):
     """Where the tool point must be, and how it must stand if that is asked for.
 
     The weights say what a radian and a metre are worth to each other while the two can't both be had:
@@ -68,26 +87,45 @@ class IkTarget(_Goal):
         Raises:
             BadTarget: wrong shape, not finite, or so far off that it must be millimetres.
         """
-        position = np.asarray(position_m, np.float64)
+        position = np.asarray(position_m, _F8)
         if position.shape != (3,):
-            _refuse_position(position)
+            _refuse_position(position, position_m)
         x, y, z = position.tolist()
         if not (abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M):
-            _refuse_position(position)
+            _refuse_position(position, position_m)
         if not (0.0 < position_weight < inf and 0.0 < rotation_weight_m < inf):
             raise BadTarget(f"weights are positive numbers, got {position_weight!r}, {rotation_weight_m!r}")
         if rotation is None:
             numbers, turn_weight_m = _packed(0.0, 0.0, 0.0, x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, z), 0.0
         else:
-            turn = np.asarray(rotation, np.float64)
+            turn = np.asarray(rotation, _F8)
             if turn.shape != (3, 3):
                 _refuse_rotation(turn)
             a, b, c = turn.tolist()
-            if not _turns(a, b, c):
+            if not _turns(*a, *b, *c):
                 _refuse_rotation(turn)
             numbers, turn_weight_m = _packed(*a, x, *b, y, *c, z), rotation_weight_m
-        frame = np.ndarray((3, 4), np.float64, numbers)  # on bytes, so nobody can write to it
-        return cls._make((frame, position_weight, rotation_weight_m, turn_weight_m))
+        # on bytes, so that nobody can write to it
+        return _new(cls, (np.ndarray((3, 4), _F8, numbers), position_weight, rotation_weight_m, turn_weight_m))
+
+    @classmethod
+    def of_frame(cls, T_base_tool: FloatArray) -> Self:
+        """The whole pose that a tool frame (4, 4) in the base frame stands for, at the usual weights.
+
+        Raises:
+            BadTarget: no such frame, not finite, or so far off that it must be millimetres.
+        """
+        T = np.asarray(T_base_tool, _F8)
+        if T.shape != (4, 4):
+            raise BadTarget(f"a tool's frame is a finite 4 × 4 matrix, got an array {T.shape}")
+        (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T.tolist()
+        if not (abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M):
+            _refuse_position(T[:3, 3], T[:3, 3])
+        if not _turns(a, b, c, d, e, f, g, h, i):
+            _refuse_rotation(T[:3, :3])
+        if last != _LAST_ROW and not np.allclose(last, _LAST_ROW, rtol=0.0, atol=_ORTHOGONAL):
+            raise BadTarget(f"the last row of a tool's frame is 0, 0, 0, 1, got {last}")
+        return _new(cls, (np.ndarray((3, 4), _F8, _packed(a, b, c, x, d, e, f, y, g, h, i, z)), *_WEIGHTS))
 
     @property
     def position_m(self) -> FloatArray:
@@ -99,18 +137,10 @@ class IkTarget(_Goal):
         """The tool's frame in the base frame, shape (3, 3), read-only; None where any will do."""
         return self.frame[:, :3] if self.turn_weight_m else None
 
-    def __eq__(self, other: object) -> bool:
-        """Whether it is the same object: arrays have no one answer."""
-        return self is other
 
-    def __hash__(self) -> int:
-        """By identity, as it is compared."""
-        return id(self)
-
-
-def _refuse_position(position: FloatArray) -> NoReturn:
+def _refuse_position(position: FloatArray, given: FloatArray) -> NoReturn:
     if position.shape != (3,) or not np.isfinite(position).all():
-        raise BadTarget(f"a target is three finite numbers in metres, got {position!r}")
+        raise BadTarget(f"a target is three finite numbers in metres, got {given!r}")
     raise BadTarget(f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm")
 
 
@@ -120,38 +150,33 @@ def _refuse_rotation(rotation: FloatArray) -> NoReturn:
     raise BadTarget("a target's rotation must be orthogonal and right-handed")
 
 
-def _turns(a: list[float], b: list[float], c: list[float]) -> bool:
-    """Whether three rows make a rotation; not if one is not finite. In plain numbers: quickest for so few."""
-    (a0, a1, a2), (b0, b1, b2), (c0, c1, c2) = a, b, c
+def _turns(a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float) -> bool:
+    """Whether a matrix, row by row, is a rotation; not if a number is not finite. Plain numbers: quickest for nine."""
     return (
-        abs(a0 * a0 + a1 * a1 + a2 * a2 - 1.0) < _ORTHOGONAL
-        and abs(b0 * b0 + b1 * b1 + b2 * b2 - 1.0) < _ORTHOGONAL
-        and abs(a0 * b0 + a1 * b1 + a2 * b2) < _ORTHOGONAL
-        and abs(a1 * b2 - a2 * b1 - c0) + abs(a2 * b0 - a0 * b2 - c1) + abs(a0 * b1 - a1 * b0 - c2) < _ORTHOGONAL
+        abs(a * a + b * b + c * c - 1.0) < _ORTHOGONAL
+        and abs(d * d + e * e + f * f - 1.0) < _ORTHOGONAL
+        and abs(a * d + b * e + c * f) < _ORTHOGONAL
+        and abs(b * f - c * e - g) + abs(c * d - a * f - h) + abs(a * e - b * d - i) < _ORTHOGONAL
     )
 
 
-class IkResult(NamedTuple):
-    """The pose found and how far it is from the target."""
-
+class _Found(NamedTuple):
     angles_deg: FloatArray  # (n_joints,), read-only, inside the limits
     residual_mm: float
     residual_deg: float  # 0 where no rotation was asked for
     steps: int
     status: IkStatus
 
+
+class IkResult(_ByIdentity, _Found):
+    """The pose found and how far it is from the target."""
+
+    __slots__ = ()
+
     @property
     def converged(self) -> bool:
         """Whether the target is reached within the tolerances."""
         return self.status is IkStatus.CONVERGED
-
-    def __eq__(self, other: object) -> bool:
-        """Whether it is the same object: arrays have no one answer."""
-        return self is other
-
-    def __hash__(self) -> int:
-        """By identity, as it is compared."""
-        return id(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
