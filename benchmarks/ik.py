@@ -37,7 +37,7 @@ def ours(name: str, solver: IkSolver) -> Peer:
     """One of our solvers, asked as the others are: a target object and a result object in every call."""
 
     def solve(T: FloatArray, q0: FloatArray) -> FloatArray | None:
-        return solver.solve(IkTarget(T[:3, 3], T[:3, :3]), q0).angles_deg
+        return solver.solve(IkTarget.of_frame(T), q0).angles_deg
 
     every = None
     if isinstance(solver, ClosedForm):

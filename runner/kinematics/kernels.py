@@ -69,13 +69,19 @@ def tool_points(frames: FloatArray, angles_deg: FloatArray, out: FloatArray) -> 
 @kernel("void(f8[:, ::1], f8[:, ::1], f8, f8)", fastmath={"contract"})
 def onward(T: FloatArray, F: FloatArray, c: float, s: float) -> None:
     """The frame T (3, 4) carried on in place by F, then turned about z by the angle of cosine c and sine s."""
-    for i in range(3):
-        a, b, d, t = T[i, 0], T[i, 1], T[i, 2], T[i, 3]
-        x = a * F[0, 0] + b * F[1, 0] + d * F[2, 0]
-        y = a * F[0, 1] + b * F[1, 1] + d * F[2, 1]
-        T[i, 0], T[i, 1] = x * c + y * s, y * c - x * s
-        T[i, 2] = a * F[0, 2] + b * F[1, 2] + d * F[2, 2]
-        T[i, 3] = a * F[0, 3] + b * F[1, 3] + d * F[2, 3] + t
+    e, f, g, x0 = (
+        F[0, 0],
+        F[0, 1],
+        F[0, 2],
+        F[0, 3],
+    )  # read before T is written to: for all a compiler knows, they share
+    h, i, j, y0 = F[1, 0], F[1, 1], F[1, 2], F[1, 3]
+    k, o, m, z0 = F[2, 0], F[2, 1], F[2, 2], F[2, 3]
+    for row in range(3):
+        a, b, d, t = T[row, 0], T[row, 1], T[row, 2], T[row, 3]
+        x, y = a * e + b * h + d * k, a * f + b * i + d * o
+        T[row, 0], T[row, 1] = x * c + y * s, y * c - x * s
+        T[row, 2], T[row, 3] = a * g + b * j + d * m, a * x0 + b * y0 + d * z0 + t
 
 
 @kernel("void(f8[:, :, ::1], f8[::1], f8[:, ::1], f8[:, ::1])", fastmath={"contract"})
@@ -160,27 +166,29 @@ def turn_left(goal: FloatArray, T: FloatArray, out: FloatArray) -> None:
     out[0], out[1], out[2] = x * scale, y * scale, z * scale
 
 
-@kernel("void(f8[:, ::1], f8[::1])", fastmath={"contract"})
-def solve_positive(A: FloatArray, b: FloatArray) -> None:
-    """A x = b for symmetric positive A (n, n) by Cholesky, in place: x comes back in b, A is used up."""
-    n = b.shape[0]
+@kernel("void(f8[:, ::1], f8[::1], i8)", fastmath={"contract"}, inline="always")
+def eliminate(A: FloatArray, b: FloatArray, n: int) -> None:
+    """The work of `solve_positive`, for n rows. Without a root, and each column's updates don't wait for each other."""
     for j in range(n):
-        d = A[j, j]
-        for k in range(j):
-            d -= A[j, k] * A[j, k]
-        d = sqrt(d) if d > 1e-300 else 1e-150
-        A[j, j] = d
+        r = 1.0 / A[j, j] if A[j, j] > 1e-300 else 1e300
+        A[j, j] = r
         t = b[j]
-        for k in range(j):
-            t -= A[j, k] * b[k]
-        b[j] = t / d
         for i in range(j + 1, n):
-            t = A[i, j]
-            for k in range(j):
-                t -= A[i, k] * A[j, k]
-            A[i, j] = t / d
+            f = A[i, j] * r
+            b[i] -= f * t
+            for k in range(j + 1, i + 1):
+                A[i, k] -= f * A[k, j]
     for j in range(n - 1, -1, -1):
         t = b[j]
         for k in range(j + 1, n):
             t -= A[k, j] * b[k]
-        b[j] = t / A[j, j]
+        b[j] = t * A[j, j]
+
+
+@kernel("void(f8[:, ::1], f8[::1])", fastmath={"contract"}, inline="always")
+def solve_positive(A: FloatArray, b: FloatArray) -> None:
+    """A x = b for symmetric positive A (n, n), its lower half, in place: x comes back in b, A is used up."""
+    if b.shape[0] == 6:
+        eliminate(A, b, 6)  # its loops unroll then: a third of the time
+    else:
+        eliminate(A, b, b.shape[0])

@@ -177,7 +177,7 @@ class ArmModel:
 
 def frozen(array: FloatArray) -> FloatArray:
     """The array, no longer writable."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import degrees
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -70,8 +69,8 @@ class ClosedForm:
         """
         self.arm, self.limits = arm, limits or JointLimits.of(arm)
         self.wrist = wrist_of(arm)
-        self._k, self._frames = self.wrist.constants.copy(), self.wrist.frames.copy()
-        self._min, self._max = self.limits.min_deg.copy(), self.limits.max_deg.copy()
+        parts = (self.wrist.constants, self.wrist.frames, self.limits.min_deg, self.limits.max_deg)
+        self._constants = np.concatenate([part.ravel() for part in parts])
         self._nearest = DampedLeastSquares(arm, limits=self.limits, restarts=10)
 
     def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
@@ -81,8 +80,8 @@ class ClosedForm:
             WrongJoints, OutsideLimits: a start that is no pose, or breaks a limit.
             BadTarget: the target asks for no rotation.
         """
-        rows, count = self._of_one(target, start_deg, 1)
-        return _result(rows[0]) if count else self._nearest.solve(target, start_deg)
+        row, count = self._of_one(target, start_deg, 1)
+        return _result(row[0]) if count else self._nearest.solve(target, start_deg)
 
     def solve_all(self, target: IkTarget, start_deg: FloatArray) -> tuple[IkResult, ...]:
         """Every branch inside the limits, nearest to the start first; none where the target is out of reach.
@@ -123,11 +122,11 @@ class ClosedForm:
         q0[:] = starts
         counts = np.zeros(n, dtype=np.int64)
         blocks: dict[int, FloatArray] = {}
-        code = _code()
+        code = kernels(KERNELS) or closed_numpy
 
         def work(rows: slice) -> None:
             out = np.empty((rows.stop - rows.start, SLOTS, 8))
-            code.branches_of_many(self._k, self._frames, self._min, self._max, q0[rows], goals[rows], out, counts[rows])
+            code.branches_of_many(self._constants, q0[rows], goals[rows], out, counts[rows])
             blocks[rows.start] = out[np.arange(SLOTS) < counts[rows, None]][:, :6]
 
         in_blocks(n, _BLOCK, work)
@@ -142,30 +141,26 @@ class ClosedForm:
         return starts
 
     def _of_one(self, target: IkTarget, start_deg: FloatArray, most: int) -> tuple[FloatArray, int]:
-        """The nearest branches of one target, shape (SLOTS, 8), and how many they are."""
-        if target.rotation is None:
+        """The nearest branches of one target, shape (most, 8), read-only, and how many they are."""
+        goal, _, _, turn_weight_m = target
+        if not turn_weight_m:
             raise BadTarget("the closed form needs to know how the tool must stand", next_step="take the solver dls")
         start = np.array(start_deg, dtype=np.float64)
-        out, count = np.empty((SLOTS, 8)), REFUSED
+        out, count = np.empty((most, 8)), REFUSED
         if start.shape == (6,):
-            count = _code().branches(self._k, self._frames, self._min, self._max, start, target.frame, most, out)
+            count = (kernels(KERNELS) or closed_numpy).branches(self._constants, start, goal, most, out)
         if count == REFUSED:
             self._checked(start)
             raise BadTarget(f"one target needs one start, got an array {start.shape}")
-        return out, count
+        return frozen(out), count
 
 
 def _result(row: FloatArray) -> IkResult:
-    return IkResult(frozen(row[:6].copy()), float(row[6]) * 1e3, degrees(row[7]), 1, IkStatus.CONVERGED)
-
-
-def _code() -> ModuleType | Any:
-    """The compiled kernels, or their twins in NumPy."""
-    return kernels(KERNELS) or closed_numpy
+    return IkResult._make((row[:6], float(row[6]) * 1e3, degrees(row[7]), 1, IkStatus.CONVERGED))
 
 
 def frozen_ints(array: NDArray[Any]) -> IntArray:
     """The array as integers, no longer writable."""
     out = np.asarray(array, dtype=np.int64)
-    out.flags.writeable = False
+    out.setflags(write=False)
     return out

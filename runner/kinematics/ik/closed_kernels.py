@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from runner.compiled import kernel
 from runner.kinematics.ik.closed_rows import (
     DOUBT,
+    FRAMES_AT,
     KAPPA_OFFSET_SIGN,
     MARGIN,
+    MAX_AT,
+    MIN_AT,
     NEAR_M,
     NEAR_RAD,
     REFUSED,
@@ -195,32 +198,33 @@ def kept(
     return put_in_order(q, start, out, far, found)
 
 
-@kernel("i8(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[::1], Array(f8, 2, 'C', True), i8, f8[:, ::1])")
-def branches(
-    k: FloatArray,
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
-    start_deg: FloatArray,
-    goal: FloatArray,
-    most: int,
-    out: FloatArray,
-) -> int:
-    """Every branch inside the limits, or the `most` nearest, into out (SLOTS, 8), nearest to the start first.
+@kernel("i8(f8[::1], f8[::1], Array(f8, 2, 'C', True), i8, f8[:, ::1])")
+def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
+    """Every branch inside the limits, or the `most` nearest, into out (most, 8), nearest to the start first.
 
-    `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees, and what is left over, metres and radians.
+    `constants` are laid out in `closed_rows`; `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees,
+    and what is left over, metres and radians.
 
     Returns:
         How many there are; `REFUSED` for a start that is no number or outside.
     """
-    t, roots = np.empty((12, 3)), np.empty(2 * SLOTS)
-    T, J, H, g, q = np.empty((3, 4)), np.empty((6, 6)), np.empty((6, 6)), np.empty(6), np.empty(8)
-    lo, hi, start, far = np.empty(6), np.empty(6), np.empty(6), np.empty(SLOTS)
+    k, frames = constants[:FRAMES_AT].reshape((25, 3)), constants[FRAMES_AT:MIN_AT].reshape((7, 3, 4))
+    min_deg, max_deg = constants[MIN_AT:MAX_AT], constants[MAX_AT : MAX_AT + 6]
+    room = np.empty(152 + 39 * SLOTS)  # one piece, as taking many costs more than a branch
+    t, T, J, H = (
+        room[:36].reshape((12, 3)),
+        room[36:48].reshape((3, 4)),
+        room[48:84].reshape((6, 6)),
+        room[84:120].reshape((6, 6)),
+    )
+    g, lo, hi, start, q = room[120:126], room[126:132], room[132:138], room[138:144], room[144:152]
+    rest = room[152:]
+    roots, far, rough_far = rest[: 2 * SLOTS], rest[2 * SLOTS : 3 * SLOTS], rest[3 * SLOTS : 7 * SLOTS]
+    rough = rest[7 * SLOTS : 39 * SLOTS].reshape((4 * SLOTS, 8))
     for i in range(6):
         if not (min_deg[i] - START_SLACK_DEG <= start_deg[i] <= max_deg[i] + START_SLACK_DEG):
             return REFUSED
         lo[i], hi[i], start[i] = radians(min_deg[i]), radians(max_deg[i]), radians(start_deg[i])
-    rough, rough_far = np.empty((4 * SLOTS, 8)), np.empty(4 * SLOTS)
     see_target(k, goal, t)
     n = 0
     for pair in range(4):
@@ -245,17 +249,10 @@ def branches(
     return found
 
 
-@kernel("void(f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], i8[::1])")
+@kernel("void(f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], i8[::1])")
 def branches_of_many(
-    k: FloatArray,
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
-    starts_deg: FloatArray,
-    goals: FloatArray,
-    out: FloatArray,
-    counts: IntArray,
+    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, out: FloatArray, counts: IntArray
 ) -> None:
     """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
     for row in range(goals.shape[0]):
-        counts[row] = branches(k, frames, min_deg, max_deg, starts_deg[row], goals[row], SLOTS, out[row])
+        counts[row] = branches(constants, starts_deg[row], goals[row], SLOTS, out[row])

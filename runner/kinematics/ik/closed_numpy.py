@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from runner.kinematics.fk import rotation_vector, tool_frames_and_jacobians
 from runner.kinematics.ik.closed_rows import (
     DOUBT,
+    FRAMES_AT,
     KAPPA_OFFSET_SIGN,
     MARGIN,
+    MAX_AT,
+    MIN_AT,
     NEAR_M,
     NEAR_RAD,
     REFUSED,
     ROUGH_SLACK_RAD,
     SAME_RAD,
     SLACK_RAD,
+    SLOTS,
     START_SLACK_DEG,
     G,
     L,
@@ -33,33 +37,20 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
-def branches(
-    k: FloatArray,
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
-    start_deg: FloatArray,
-    goal: FloatArray,
-    most: int,
-    out: FloatArray,
-) -> int:
-    """The `most` nearest branches of one target into out (SLOTS, 8), as the kernel of that name."""
-    counts = np.zeros(1, dtype=np.int64)
-    branches_of_many(k, frames, min_deg, max_deg, start_deg[None], goal[None], out[None], counts)
+def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
+    """The `most` nearest branches of one target into out (most, 8), as the kernel of that name."""
+    counts, every = np.zeros(1, dtype=np.int64), np.empty((1, SLOTS, 8))
+    branches_of_many(constants, start_deg[None], goal[None], every, counts)
+    out[:] = every[0, :most]
     return min(int(counts[0]), most)
 
 
 def branches_of_many(
-    k: FloatArray,
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
-    starts_deg: FloatArray,
-    goals: FloatArray,
-    out: FloatArray,
-    counts: IntArray,
+    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, out: FloatArray, counts: IntArray
 ) -> None:
     """The same for many, as the kernel of that name, but for one start that is refused all are."""
+    k, frames = constants[:FRAMES_AT].reshape(25, 3), constants[FRAMES_AT:MIN_AT].reshape(7, 3, 4)
+    min_deg, max_deg = constants[MIN_AT:MAX_AT], constants[MAX_AT:]
     if not ((starts_deg >= min_deg - START_SLACK_DEG) & (starts_deg <= max_deg + START_SLACK_DEG)).all():
         counts[:] = REFUSED
         return

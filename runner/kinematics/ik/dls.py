@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import degrees, radians
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,7 @@ _BLOCK = 512  # targets a pass: the working set stays in the cache
 _FIRST_NEAR_M = 0.01  # so near the first of two phases brings the point
 _STATUS = (IkStatus.CONVERGED, IkStatus.STALLED, IkStatus.MAX_STEPS)  # as the kernels number them
 _WEIGHTS = (1.0, 0.1)
+_F8, _new = np.dtype(np.float64), tuple.__new__  # what a single solve can't spare the time to look up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,11 +97,14 @@ class DampedLeastSquares:
         self.limits = limits or JointLimits.of(arm)
         self.tolerance_m, self.tolerance_deg = tolerance_m, tolerance_deg
         self.max_steps, self.restarts, self.position_first = max_steps, restarts, position_first
-        self._min, self._max = self.limits.min_deg.copy(), self.limits.max_deg.copy()
+        self._shape = (arm.n_joints,)
         self._frames = frames_about_z(arm)
-        spread = _spread(restarts, np.radians(self._min), np.radians(self._max))
+        box_deg = np.array([self.limits.min_deg, self.limits.max_deg])
+        box = np.radians(box_deg)
         first_near_m = max(_FIRST_NEAR_M, tolerance_m) if position_first else 0.0
-        self._settings = (tolerance_m, radians(tolerance_deg), first_near_m, max_steps, spread)
+        head = (tolerance_m, radians(tolerance_deg), first_near_m, float(max_steps))
+        parts = (np.array(head), box_deg, box, self._frames, _spread(restarts, box[0], box[1]))
+        self._constants = np.concatenate([part.ravel() for part in parts])
 
     def solve(self, target: IkTarget, start_deg: FloatArray) -> IkResult:
         """The pose for one target, searched from `start_deg`.
@@ -110,26 +113,14 @@ class DampedLeastSquares:
             WrongJoints: `start_deg` is not one finite number a joint.
             OutsideLimits: `start_deg` breaks a limit; the error names the joint.
         """
-        q = np.array(start_deg, dtype=np.float64)
-        left, status = np.empty(2), REFUSED
-        w_rad = 0.0 if target.rotation is None else target.rotation_weight_m
-        if q.shape == (self.arm.n_joints,):
-            steps, status = self._code().search_one(
-                *(
-                    self._frames,
-                    self._min,
-                    self._max,
-                    q,
-                    target.frame,
-                    target.position_weight,
-                    w_rad,
-                    *self._settings,
-                    left,
-                )
-            )
+        q = np.array(start_deg, _F8)
+        goal, w_m, _, w_rad = target
+        if q.shape != self._shape:
+            self._checked(q, None)
+        far, turn, steps, status = (kernels(KERNELS) or dls_numpy).search_one(self._constants, q, goal, w_m, w_rad)
         if status == REFUSED:
             self._checked(q, None)
-        return IkResult(frozen(q), float(left[0]) * 1e3, degrees(left[1]), steps, _STATUS[status])
+        return _new(IkResult, (frozen(q), far * 1e3, degrees(turn), steps, _STATUS[status]))
 
     def solve_batch(self, targets: Sequence[IkTarget], starts_deg: FloatArray) -> list[IkResult]:
         """One pose for each target, each from its own row of `starts_deg`, shape (N, n_joints).
@@ -169,10 +160,6 @@ class DampedLeastSquares:
         """The geometric Jacobian at poses (N, n_joints), shape (N, 6, n_joints): metres and radians a radian."""
         return tool_frames_and_jacobians(self._frames, np.radians(checked_joints(angles_deg, self.arm)))[1]
 
-    def _code(self) -> ModuleType:
-        """The compiled kernels, or their twins in NumPy."""
-        return kernels(KERNELS) or dls_numpy
-
     def _checked(self, starts_deg: FloatArray, count: int | None) -> FloatArray:
         """The starts: one row a target, or a single one for no count."""
         starts = checked_joints(starts_deg, self.arm)
@@ -186,11 +173,11 @@ class DampedLeastSquares:
         n = len(goals)
         q = np.array(starts_deg, order="C")
         left, steps, status = np.empty((n, 2)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        code = self._code()
+        code = kernels(KERNELS) or dls_numpy
 
         def work(rows: slice) -> None:
             code.search_many(
-                *(self._frames, self._min, self._max, q[rows], goals[rows], weights[rows], *self._settings),
+                *(self._constants, q[rows], goals[rows], weights[rows]),
                 *(left[rows], steps[rows], status[rows]),
             )
 
@@ -220,7 +207,7 @@ def _arrays(targets: Sequence[IkTarget]) -> tuple[FloatArray, FloatArray]:
     goals, weights = np.stack([target.frame for target in targets]), np.empty((len(targets), 2))
     for i, target in enumerate(targets):
         weights[i, 0] = target.position_weight
-        weights[i, 1] = 0.0 if target.rotation is None else target.rotation_weight_m
+        weights[i, 1] = target.turn_weight_m
     return goals, weights
 
 

@@ -17,14 +17,19 @@ from runner.kinematics.ik.dls_settings import (
     DAMPING_DOWN,
     DAMPING_UP,
     FIRST_DAMPING,
+    FIRST_NEAR_M,
+    HEAD,
     LARGEST_STEP_RAD,
     LEAST_DAMPING,
     MAX_STEPS,
+    NEAR_M,
+    NEAR_RAD,
     REFUSED,
     STALL_GAIN,
     STALL_STEPS,
     STALLED,
     START_SLACK_DEG,
+    STEPS_A_TRY,
 )
 from runner.kinematics.model import FloatArray
 
@@ -33,51 +38,33 @@ IntArray = NDArray[np.int64]
 
 
 def search_one(
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
-    angles_deg: FloatArray,
-    goal: FloatArray,
-    w_m: float,
-    w_rad: float,
-    near_m: float,
-    near_rad: float,
-    first_near_m: float,
-    max_steps: int,
-    spread: FloatArray,
-    left: FloatArray,
-) -> tuple[int, int]:
+    constants: FloatArray, angles_deg: FloatArray, goal: FloatArray, w_m: float, w_rad: float
+) -> tuple[float, float, int, int]:
     """One target from its start, in place, degrees; as the kernel of that name."""
-    steps, status = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    weights = np.array([[w_m, w_rad]])
-    search_many(
-        *(frames, min_deg, max_deg, angles_deg[None], goal[None], weights, near_m, near_rad, first_near_m, max_steps),
-        *(spread, left[None], steps, status),
-    )
-    return int(steps[0]), int(status[0])
+    left, steps, status = np.zeros((1, 2)), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    search_many(constants, angles_deg[None], goal[None], np.array([[w_m, w_rad]]), left, steps, status)
+    return float(left[0, 0]), float(left[0, 1]), int(steps[0]), int(status[0])
 
 
 def search_many(
-    frames: FloatArray,
-    min_deg: FloatArray,
-    max_deg: FloatArray,
+    constants: FloatArray,
     angles_deg: FloatArray,
     goals: FloatArray,
     weights: FloatArray,
-    near_m: float,
-    near_rad: float,
-    first_near_m: float,
-    max_steps: int,
-    spread: FloatArray,
     left: FloatArray,
     steps: IntArray,
     status: IntArray,
 ) -> None:
     """The same for N targets; as the kernel of that name, but for one start that is refused all are."""
+    n = angles_deg.shape[1]
+    min_deg, max_deg, lo, hi = constants[HEAD : HEAD + 4 * n].reshape(4, n)
+    at, restarts = HEAD + 4 * n, HEAD + 4 * n + 12 * (n + 1)
+    frames, spread = constants[at:restarts].reshape(n + 1, 3, 4), constants[restarts:].reshape(-1, n)
+    near_m, near_rad, first_near_m = constants[NEAR_M], constants[NEAR_RAD], constants[FIRST_NEAR_M]
+    max_steps = int(constants[STEPS_A_TRY])
     if not ((angles_deg >= min_deg - START_SLACK_DEG) & (angles_deg <= max_deg + START_SLACK_DEG)).all():
         status[:] = REFUSED
         return
-    lo, hi = np.radians(min_deg), np.radians(max_deg)
     q = np.minimum(np.maximum(np.radians(angles_deg), lo), hi)
     steps[:] = 0
     if first_near_m > 0.0:

@@ -7,10 +7,11 @@ Only shapes and words; the solvers are in the modules beside this one. A solver 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
-from typing import Protocol
+from struct import Struct
+from typing import NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from runner.kinematics.model import ArmModel, FloatArray, frozen
 _GOLDEN = 0.6180339887498949  # golden ratio's fraction
 _ORTHOGONAL = 1e-6
 FARTHEST_M = 20.0  # no arm on a table reaches farther; a larger number is millimetres by mistake
+_F8, _WEIGHTS, _LAST_ROW = np.dtype(np.float64), (1.0, 0.1, 0.1), [0.0, 0.0, 0.0, 1.0]
+_packed, _new = Struct("12d").pack, tuple.__new__
 
 
 class IkStatus(StrEnum):
@@ -30,81 +33,145 @@ class IkStatus(StrEnum):
     MAX_STEPS = "max_steps"  # steps ran out while it still got better
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IkTarget:
+class _ByIdentity:
+    """For tuples that hold arrays, which have no one answer to whether they are equal."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same object."""
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another object."""
+        return self is not other
+
+    def __hash__(self) -> int:
+        """By identity, as it is compared."""
+        return id(self)
+
+
+class _Goal(NamedTuple):
+    """What the kernels take of a target. A tuple: a target is made for every solve, and nothing frozen is quicker."""
+
+    frame: FloatArray  # (3, 4), read-only: rotation (nought where none is asked for) and position
+    position_weight: float
+    rotation_weight_m: float
+    turn_weight_m: float  # the weight of the rotation, 0 where none is asked for
+
+
+class IkTarget(_ByIdentity, _Goal):
     """Where the tool point must be, and how it must stand if that is asked for.
 
     The weights say what a radian and a metre are worth to each other while the two can't both be had:
     `rotation_weight_m` is the distance that counts as much as one radian.
     """
 
-    position_m: FloatArray  # (3,), base frame
-    rotation: FloatArray | None = None  # (3, 3), tool frame in the base frame; None: any
-    position_weight: float = 1.0
-    rotation_weight_m: float = 0.1
-    frame: FloatArray = field(init=False, repr=False)  # (3, 4): rotation (nought where none is asked for) and position
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
+    def __new__(
+        cls,
+        position_m: FloatArray,
+        rotation: FloatArray | None = None,
+        position_weight: float = 1.0,
+        rotation_weight_m: float = 0.1,
+    ) -> Self:
         """Refuse what is no place.
+
+        Args:
+            position_m: (3,), base frame.
+            rotation: (3, 3), tool frame in the base frame; None: any.
+            position_weight: of a metre.
+            rotation_weight_m: of a radian.
 
         Raises:
             BadTarget: wrong shape, not finite, or so far off that it must be millimetres.
         """
-        position = np.asarray(self.position_m, dtype=np.float64)
-        if position.shape != (3,) or not _is_place(*position.tolist()):
-            self._refuse_position(position)
-        frame = np.zeros((3, 4))
-        frame[:, 3] = position
-        if self.rotation is not None:
-            rotation = np.asarray(self.rotation, dtype=np.float64)
-            if rotation.shape != (3, 3) or not _turns(*rotation.tolist()):
-                self._refuse_rotation(rotation)
-            frame[:, :3] = rotation
-        if not (0.0 < self.position_weight < inf and 0.0 < self.rotation_weight_m < inf):
-            raise BadTarget(f"weights are positive numbers, got {self.position_weight!r}, {self.rotation_weight_m!r}")
-        object.__setattr__(self, "frame", frozen(frame))
-        object.__setattr__(self, "position_m", frame[:, 3])
-        if self.rotation is not None:
-            object.__setattr__(self, "rotation", frame[:, :3])
+        position = np.asarray(position_m, _F8)
+        if position.shape != (3,):
+            _refuse_position(position, position_m)
+        x, y, z = position.tolist()
+        if not (abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M):
+            _refuse_position(position, position_m)
+        if not (0.0 < position_weight < inf and 0.0 < rotation_weight_m < inf):
+            raise BadTarget(f"weights are positive numbers, got {position_weight!r}, {rotation_weight_m!r}")
+        if rotation is None:
+            numbers, turn_weight_m = _packed(0.0, 0.0, 0.0, x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, z), 0.0
+        else:
+            turn = np.asarray(rotation, _F8)
+            if turn.shape != (3, 3):
+                _refuse_rotation(turn)
+            a, b, c = turn.tolist()
+            if not _turns(*a, *b, *c):
+                _refuse_rotation(turn)
+            numbers, turn_weight_m = _packed(*a, x, *b, y, *c, z), rotation_weight_m
+        # on bytes, so that nobody can write to it
+        return _new(cls, (np.ndarray((3, 4), _F8, numbers), position_weight, rotation_weight_m, turn_weight_m))
 
-    def _refuse_position(self, position: FloatArray) -> None:
-        if position.shape != (3,) or not np.isfinite(position).all():
-            raise BadTarget(f"a target is three finite numbers in metres, got {self.position_m!r}")
-        raise BadTarget(
-            f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm"
-        )
+    @classmethod
+    def of_frame(cls, T_base_tool: FloatArray) -> Self:
+        """The whole pose that a tool frame (4, 4) in the base frame stands for, at the usual weights.
 
-    def _refuse_rotation(self, rotation: FloatArray) -> None:
-        if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
-            raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
-        raise BadTarget("a target's rotation must be orthogonal and right-handed")
+        Raises:
+            BadTarget: no such frame, not finite, or so far off that it must be millimetres.
+        """
+        T = np.asarray(T_base_tool, _F8)
+        if T.shape != (4, 4):
+            raise BadTarget(f"a tool's frame is a finite 4 × 4 matrix, got an array {T.shape}")
+        (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T.tolist()
+        if not (abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M):
+            _refuse_position(T[:3, 3], T[:3, 3])
+        if not _turns(a, b, c, d, e, f, g, h, i):
+            _refuse_rotation(T[:3, :3])
+        if last != _LAST_ROW and not np.allclose(last, _LAST_ROW, rtol=0.0, atol=_ORTHOGONAL):
+            raise BadTarget(f"the last row of a tool's frame is 0, 0, 0, 1, got {last}")
+        return _new(cls, (np.ndarray((3, 4), _F8, _packed(a, b, c, x, d, e, f, y, g, h, i, z)), *_WEIGHTS))
+
+    @property
+    def position_m(self) -> FloatArray:
+        """The place, shape (3,), base frame, read-only."""
+        return self.frame[:, 3]
+
+    @property
+    def rotation(self) -> FloatArray | None:
+        """The tool's frame in the base frame, shape (3, 3), read-only; None where any will do."""
+        return self.frame[:, :3] if self.turn_weight_m else None
 
 
-def _is_place(x: float, y: float, z: float) -> bool:
-    """Whether three numbers are finite and no millimetres. In plain numbers: a target is checked in every solve."""
-    return abs(x) <= FARTHEST_M and abs(y) <= FARTHEST_M and abs(z) <= FARTHEST_M
+def _refuse_position(position: FloatArray, given: FloatArray) -> NoReturn:
+    if position.shape != (3,) or not np.isfinite(position).all():
+        raise BadTarget(f"a target is three finite numbers in metres, got {given!r}")
+    raise BadTarget(f"the target {position.tolist()} is farther than {FARTHEST_M:g} m", next_step="give metres, not mm")
 
 
-def _turns(a: list[float], b: list[float], c: list[float]) -> bool:
-    """Whether three rows make a rotation; not if a number is not finite."""
-    x = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+def _refuse_rotation(rotation: FloatArray) -> NoReturn:
+    if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
+        raise BadTarget("a target's rotation is a finite 3 × 3 matrix")
+    raise BadTarget("a target's rotation must be orthogonal and right-handed")
+
+
+def _turns(a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float) -> bool:
+    """Whether a matrix, row by row, is a rotation; not if a number is not finite. Plain numbers: quickest for nine."""
     return (
-        abs(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] - 1.0) < _ORTHOGONAL
-        and abs(b[0] * b[0] + b[1] * b[1] + b[2] * b[2] - 1.0) < _ORTHOGONAL
-        and abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) < _ORTHOGONAL
-        and abs(x[0] - c[0]) + abs(x[1] - c[1]) + abs(x[2] - c[2]) < _ORTHOGONAL
+        abs(a * a + b * b + c * c - 1.0) < _ORTHOGONAL
+        and abs(d * d + e * e + f * f - 1.0) < _ORTHOGONAL
+        and abs(a * d + b * e + c * f) < _ORTHOGONAL
+        and abs(b * f - c * e - g) + abs(c * d - a * f - h) + abs(a * e - b * d - i) < _ORTHOGONAL
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IkResult:
-    """The pose found and how far it is from the target."""
-
+class _Found(NamedTuple):
     angles_deg: FloatArray  # (n_joints,), read-only, inside the limits
     residual_mm: float
     residual_deg: float  # 0 where no rotation was asked for
     steps: int
     status: IkStatus
+
+
+class IkResult(_ByIdentity, _Found):
+    """The pose found and how far it is from the target."""
+
+    __slots__ = ()
 
     @property
     def converged(self) -> bool:

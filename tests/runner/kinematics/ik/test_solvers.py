@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -154,7 +156,7 @@ def test_the_nearest_place_is_as_near_as_brute_force_finds() -> None:
     found = [solver.solve(IkTarget(goal), ARM.home_deg) for goal in goals]
     out = brute_mm > 15.0
     assert out.sum() > 20
-    for one, mm in zip(np.array(found, dtype=object)[out], brute_mm[out], strict=True):
+    for one, mm in zip(compress(found, out), brute_mm[out], strict=True):
         assert one.status is not IkStatus.CONVERGED
         assert one.residual_mm <= mm + 1.0
 
@@ -182,3 +184,48 @@ def test_a_thousand_poses_are_reached_by_closed_form_and_by_least_squares() -> N
         assert sum(one.converged for one in found) == 1000, name
         assert max(one.residual_mm for one in found) < 0.1
         assert max(one.residual_deg for one in found) < 0.1
+
+
+def test_a_target_made_of_a_frame_is_the_one_made_of_its_place_and_rotation() -> None:
+    for T in tool_pose(np.random.default_rng(8).uniform(ARM.min_deg, ARM.max_deg, (20, 6)), ARM):
+        whole, parts = IkTarget.of_frame(T), IkTarget(T[:3, 3], T[:3, :3])
+        assert tuple(whole)[1:] == tuple(parts)[1:]
+        assert np.array_equal(whole.frame, T[:3])
+        assert np.array_equal(parts.frame, T[:3])
+        assert np.array_equal(whole.position_m, T[:3, 3])
+        assert whole.rotation is not None
+        assert np.array_equal(whole.rotation, T[:3, :3])
+    with pytest.raises(ValueError, match="read-only"):
+        whole.position_m[0] = 1.0
+    with pytest.raises(AttributeError):
+        whole.position_weight = 2.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "words"),
+    [
+        ((0, 3), np.nan, "three finite numbers"),
+        ((1, 3), 150.0, "farther than 20 m"),
+        ((1, 1), np.nan, "finite 3 × 3"),
+        ((2, 2), -1.0, "right-handed"),
+        ((0, 1), 0.1, "orthogonal"),
+        ((3, 0), 0.1, "last row"),
+        ((3, 3), np.nan, "last row"),
+    ],
+)
+def test_a_frame_that_is_none_is_refused(where, number, words) -> None:
+    T = np.eye(4)
+    T[where] = number
+    with pytest.raises(BadTarget, match=words):
+        IkTarget.of_frame(T)
+    with pytest.raises(BadTarget, match="4 × 4"):
+        IkTarget.of_frame(T[:3])
+
+
+def test_targets_and_results_are_compared_by_identity() -> None:
+    target, twin = IkTarget(np.array([0.15, 0.0, 0.2])), IkTarget(np.array([0.15, 0.0, 0.2]))
+    solver = DampedLeastSquares(ARM)
+    found, again = solver.solve(target, ARM.home_deg), solver.solve(target, ARM.home_deg)
+    assert target != twin
+    assert found != again
+    assert len({target, twin, found, again}) == 4
