@@ -11,10 +11,10 @@ trial: $(READY)
 	@$(BIN)/trialcell run
 
 test: $(READY)
-	@$(BIN)/python -m pytest -n 2 -m "not slow and not hardware"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not hardware"
 
 test-all: $(READY)
-	@$(BIN)/python -m pytest -n 2 -m "not hardware"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not hardware"
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

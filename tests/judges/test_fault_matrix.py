@@ -439,7 +439,7 @@ DEEP = "[" * 200_000
 
 
 @BOTH
-@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("status", [200, 400, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("body", [DEEP, DEEP + "]" * 200_000, '{"error": ' * 100_000, '{"usage": ' + DEEP])
 def test_21_a_body_that_is_nested_without_an_end(claude_server, ask, kind, status, body):
     claude_server.always = claude_server.step(status=status, body=body.encode(), headers={"retry-after-ms": "1"})
@@ -447,7 +447,7 @@ def test_21_a_body_that_is_nested_without_an_end(claude_server, ask, kind, statu
 
 
 @BOTH
-@pytest.mark.parametrize("depth", [60, 300, 900, 5000])
+@pytest.mark.parametrize("depth", [60, 900, *(pytest.param(n, marks=pytest.mark.slow) for n in (300, 5000))])
 @pytest.mark.parametrize("where", ["usage", "stop_details", "model", "id", "anything"])
 def test_21_a_good_reply_with_something_nested_in_it(claude_server, ask, kind, depth, where):
     def body(seen):

@@ -17,6 +17,7 @@ def test_shuttle_says_how_near_each_visit_came(trialcell, tmp_path, monkeypatch)
     assert not list(tmp_path.iterdir()), "it needs no cell and makes none"
 
 
+@pytest.mark.slow
 def test_shuttle_fails_where_a_visit_stayed_away(trialcell, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = trialcell("twin", "shuttle", "--visits", 1, "--profile", "field")

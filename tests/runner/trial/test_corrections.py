@@ -75,6 +75,7 @@ def test_corrections_that_are_switched_off_are_neither_applied_nor_learned(play)
     assert log.correction.not_learned == "learning is switched off"
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_be_read_crashes_no_trial_that_does_not_use_it(play, cell_copy):
     def spoil(record, switch):
         if getattr(record, "name", None) == "stage1":

@@ -26,7 +26,9 @@ def dry_run(cell, *overrides, source=None):
         return run_trial(rig.bench, store, switch=switch, observer=lambda _: None)
 
 
-@pytest.mark.parametrize("shift", [SHIFTED, SMALL_SHIFT], ids=["moved", "moved_and_turned_back"])
+@pytest.mark.parametrize(
+    "shift", [SHIFTED, pytest.param(SMALL_SHIFT, marks=pytest.mark.slow)], ids=["moved", "moved_and_turned_back"]
+)
 def test_a_camera_30_mm_from_where_it_was_calibrated_ends_the_trial_invalid(cell_copy, shift):
     log = dry_run(cell_copy, *shift)
     assert (log.ending.result, log.ending.stage) == ("invalid", "stage2")
@@ -36,7 +38,7 @@ def test_a_camera_30_mm_from_where_it_was_calibrated_ends_the_trial_invalid(cell
     assert not log.lookups
 
 
-@pytest.mark.parametrize("profile", ["perfect", "field"])
+@pytest.mark.parametrize("profile", [pytest.param("perfect", marks=pytest.mark.slow), "field"])
 def test_a_camera_that_stayed_is_no_matter(cell_copy, profile):
     log = dry_run(cell_copy, f"twin.profile={profile}")
     assert log.lookups
@@ -57,6 +59,7 @@ def four_scenes(tmp_path):
     return folder, blocks
 
 
+@pytest.mark.slow
 def test_of_pictures_that_show_different_scenes_a_look_takes_one_and_the_first_is_not_lost(cell_copy, four_scenes):
     folder, blocks = four_scenes
     log = dry_run(cell_copy, "camera.captures=3", source=folder)

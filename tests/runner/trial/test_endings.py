@@ -32,9 +32,9 @@ def put_away(*, block=None, box=None):
     ("arrange", "words"),
     [
         (put_away(block=FAR), "no block was found"),
-        (put_away(box=(0.0, -0.45)), "no box was found"),
+        pytest.param(put_away(box=(0.0, -0.45)), "no box was found", marks=pytest.mark.slow),
         (put_away(block=(-0.20, 0.16), box=(-0.20, 0.16)), "the block is in the box already"),
-        (put_away(block=(-0.20, 0.236), box=(-0.20, 0.16)), "against the box"),
+        pytest.param(put_away(block=(-0.20, 0.236), box=(-0.20, 0.16)), "against the box", marks=pytest.mark.slow),
     ],
     ids=["no block", "no box", "block in the box", "block against the box"],
 )
@@ -119,7 +119,7 @@ def test_a_camera_that_fails_in_the_middle_is_a_crash_and_the_held_block_is_set_
     [
         pytest.param("stage1", marks=pytest.mark.slow),
         "stage4_pick",
-        "stage6",
+        pytest.param("stage6", marks=pytest.mark.slow),
         "stage8_place",
         pytest.param("stage10", marks=pytest.mark.slow),
     ],
@@ -221,6 +221,7 @@ def test_a_stop_latched_under_way_stops_the_trial_where_it_is(play, cell_copy):
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_jaws_that_do_not_open_are_told_again_and_then_the_arm_says_that_it_still_holds(play):
     played = play(jams=lambda opening: opening > 1)
     log = played.log

@@ -106,6 +106,7 @@ def test_an_odd_reply_leaves_the_trial_unjudged(play, claude_server):
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_text_in_the_scene_of_a_trial_changes_nothing(play, claude_server):
     """A model that was talked into a yes by a label, and says so, still has to say that everything is met."""
     claude_server.always = claude_server.reply(

@@ -36,11 +36,14 @@ STAGES = [
     "stage9b_judge_place",
     "stage10",
 ]
+ASKED_AT = {"stage2", "stage4_pick", "stage7_approach_place", "stage9"}
 TWICE_AT = {"stage4_pick", "stage7_approach_place", "stage9"}
 HOLDING = {"stage6", "stage7_approach_place", "stage8_place"}
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    "stage", [pytest.param(stage, marks=[] if stage in ASKED_AT else [pytest.mark.slow]) for stage in STAGES]
+)
 def test_asked_once_the_trial_sets_the_block_down_goes_home_and_ends_stopped(play, press_at, stage):
     played = play(answers=ANSWERS, on=press_at(StageStarted, stage))
     log = played.log

@@ -29,7 +29,7 @@ def pose(twin: Twin, *angles_deg: float) -> None:
     twin.clock.sleep(3.0)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 5])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
 def test_a_kept_background_gives_the_same_picture_as_casting_everything(small_twin, seed):
     twin = small_twin
     twin.reset(seed)
