@@ -103,14 +103,7 @@ class MoveControl:
         rejected_before = self.readings.rejected
         before = self.readings.read_deg()
         standing, self._standing = self._standing, None  # not known again until this move has arrived
-        offset = np.zeros_like(goal)
-        if take_off_sag and standing is not None:
-            offset = standing.sag_deg(
-                standing.read_deg if touching else before,
-                goal,
-                small_deg=settings.corrective_min_deg,
-                rounding_deg=self._rounding_deg,
-            )
+        offset = self._sag_deg(standing if take_off_sag else None, before, goal, touching=touching)
         started_s = self._clock.now_s()
         clearance_mm = self._arm.send_compensated(
             label, path_deg, offset, speed_percent=settings.speed_percent, start_deg=before
@@ -161,6 +154,19 @@ class MoveControl:
         came = goal - before if corrective is None else commanded - (goal - offset)
         self._standing = _Standing(commanded, rest.read_deg, came)
         return Arrival(record, residual)
+
+    def _sag_deg(
+        self, standing: _Standing | None, read_deg: FloatArray, goal: FloatArray, *, touching: bool
+    ) -> FloatArray:
+        """What to take off every waypoint, (n_joints,); nothing where nobody knows how the arm stands."""
+        if standing is None:
+            return np.zeros_like(goal)
+        return standing.sag_deg(
+            standing.read_deg if touching else read_deg,
+            goal,
+            small_deg=self._settings.corrective_min_deg,
+            rounding_deg=self._rounding_deg,
+        )
 
     def _rest(self, label: str, started_s: float) -> _Rest:
         """Wait until three readings in a row agree."""
