@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from runner.compiled import kernel
 from runner.kinematics.ik.closed_rows import (
+    CLOSE_RAD2,
     DOUBT,
     FRAMES_AT,
     KAPPA_OFFSET_SIGN,
@@ -145,21 +146,26 @@ def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, st
     if steep * swing < MARGIN * shift:
         return -1
     middle, half = atan2(b, a), atan2(steep, wanted)
-    for side in range(2):
-        x0 = middle + (half if side else -half)
-        slope = steep * swing * (-1.0 if side else 1.0)
-        _, h0 = room_and_lack(k, t, shoulder, elbow, x0)
-        x1 = x0 - h0 / slope if slope != 0.0 else x0
-        for _ in range(8):
-            if abs(x1 - x0) < 1e-13:
-                break
-            _, h1 = room_and_lack(k, t, shoulder, elbow, x1)
-            if h1 == h0:
-                break
-            x0, h0, x1 = x1, h1, x1 - h1 * (x1 - x0) / (h1 - h0)
-        if not abs(x1 - middle - (half if side else -half)) < 0.5:
-            return -1
-        roots[side] = x1
+    x0, y0, slope = middle - half, middle + half, steep * swing
+    _, f0 = room_and_lack(k, t, shoulder, elbow, x0)
+    _, g0 = room_and_lack(k, t, shoulder, elbow, y0)
+    x1 = x0 - f0 / slope if slope != 0.0 else x0
+    y1 = y0 + g0 / slope if slope != 0.0 else y0
+    dx, dy = x1 - x0, y1 - y0
+    before = 1.0
+    for _ in range(8):  # both at once: neither waits for the other
+        step = max(abs(dx), abs(dy))
+        if step * before < CLOSE_RAD2:  # what a secant step leaves is about the last two steps' product
+            break
+        before = step
+        _, f1 = room_and_lack(k, t, shoulder, elbow, x1)
+        _, g1 = room_and_lack(k, t, shoulder, elbow, y1)
+        dx = -f1 * dx / (f1 - f0) if f1 != f0 else 0.0
+        dy = -g1 * dy / (g1 - g0) if g1 != g0 else 0.0
+        f0, g0, x1, y1 = f1, g1, x1 + dx, y1 + dy
+    roots[0], roots[1] = x1, y1
+    if not (abs(x1 - middle + half) < 0.5 and abs(y1 - middle - half) < 0.5):
+        return -1
     return 2
 
 

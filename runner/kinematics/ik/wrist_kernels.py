@@ -44,7 +44,7 @@ def see_target(k: FloatArray, T: FloatArray, t: FloatArray) -> None:
         t[3 * what + 2, 2] = k[A1, 1] * v[0] - k[A1, 0] * v[1]
 
 
-@kernel("UniTuple(f8, 11)(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8)")
+@kernel("UniTuple(f8, 11)(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8)", fastmath={"contract"}, forceinline=True)
 def arm_at(
     k: FloatArray, t: FloatArray, shoulder: float, elbow: float, c4: float, s4: float
 ) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:
@@ -87,7 +87,7 @@ def arm_at(
     return room1, room2, c1, s1, c2, s2, c3, s3, c * dx + s * dy, c * dy - s * dx, dz
 
 
-@kernel("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8, f8, f8)")
+@kernel("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8, f8, f8)", fastmath={"contract"})
 def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float) -> tuple[float, float]:
     """The least room at one turn of the fourth joint, and what the fifth axis lacks there to fit the last."""
     s, c = sine_cosine(q4)
@@ -97,7 +97,7 @@ def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q
     return min(room1, room2) + k[DOUBT, 1], lack
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])")
+@kernel("void(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])", fastmath={"contract"})
 def joints_at(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float, q: FloatArray) -> None:
     """All six joints, radians, once the fourth is known."""
     s, c = sine_cosine(q4)
