@@ -222,6 +222,12 @@ class TrialSettings(Section):
     """The trial's course."""
 
     max_pick_attempts: int = Field(3, ge=1, le=10, description="tries at the block")
+    found_held: Literal["start", "place", "ask"] = Field(
+        "start",
+        description="a block still held from a run that was cut off: start, set it down where it was taken; place, at "
+        "found_place_xz_m; ask, leave it to a person",
+    )
+    found_place_xz_m: Vec2 = Field((0.16, 0.16), description="where such a block is then set down; must be free")
     swept_j0_deg: float = Field(85.0, gt=0, le=150, description="j0 swept aside for judging, retreat and second looks")
     corrections: bool = Field(True, description="apply the correction table to detected targets")
     learn: bool = Field(True, description="let good trials teach the correction table")

@@ -24,6 +24,8 @@ from runner.kinematics.model import FloatArray
 from runner.station import open_arm
 from runner.table.postures import arm_of
 from runner.table.transfer import plan_transfer
+from runner.trial.stop import StoppableClock, StopSwitch
+from runs.latch import StopLatch
 from runs.schema.geometry import Point
 from runs.schema.motion import MoveRecord
 
@@ -108,15 +110,16 @@ class ArmInHand:
 
 
 @contextmanager
-def arm_in_hand(cell: Cell) -> Iterator[ArmInHand]:
-    """The cell's arm, connected, and let go of afterwards.
+def arm_in_hand(cell: Cell, *, moves: bool = True) -> Iterator[ArmInHand]:
+    """The cell's arm, connected, and let go of afterwards. A stop latched meanwhile holds what `moves` still.
 
     Raises:
         WrongRequest, ArmUnreachable, PortBusy, NoAnswer: it can't be had.
     """
     config = cell.config
     model, base = arm_of(config)
-    with open_arm(cell, model) as (arm, clock):
+    with open_arm(cell, model) as (arm, time_there):
+        clock = StoppableClock(time_there, StopSwitch(), StopLatch(cell.folder) if moves else None)
         guard = GuardedArm(arm, base, GuardRules.of(model, config.arm, config.table, config.guard))
         guard.obstacles = obstacles_of(config)
         yield ArmInHand(guard, clock, base, config)

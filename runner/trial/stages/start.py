@@ -1,4 +1,4 @@
-"""Stage 1: is everything alive; home; gripper open."""
+"""Stage 1: is everything alive; what did the last run leave; home; gripper open."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ import numpy as np
 
 from runner.arms.errors import ArmNotReady
 from runner.trial.errors import InvalidStart
-from runner.trial.grip import check_grip
+from runner.trial.found import UnderWay
+from runner.trial.settle import settle_first
 from runner.trial.trial import Trial
 from vision.cameras.quality import assess
 
 
-def start(trial: Trial) -> None:
-    """Preflight, home, gripper open.
+def start(trial: Trial, under_way: UnderWay | None) -> None:
+    """Preflight, what the last run left put right, home, gripper open.
 
     Raises:
         ArmNotReady: no power, a latched error, a servo off.
-        InvalidStart: the camera's picture is of no use, or the gripper holds something already.
+        InvalidStart: the camera's picture is of no use, or the gripper holds something that a person has to see to.
     """
     bench = trial.bench
     with trial.stage("stage1"):
         if not trial.dry_run:
             _check_arm(trial)
-            if check_grip(trial, "stage1_grip_before").holding:
-                raise InvalidStart(
-                    "the gripper already holds something", next_step="take it out and put it on the table"
-                )
+            settle_first(trial, under_way)
         quality = assess(bench.camera.read().image_bgr)
         bench.camera.put_back()
         problem = quality.problem
