@@ -127,6 +127,11 @@ class ArmSettings(Section):
     deadline_s: float = Field(25.0, gt=0, description="a move that takes longer is a fault")
     max_step_deg: float = Field(180.0, gt=0, le=360, description="largest change of one joint in one move")
     reading_margin_deg: float = Field(5.0, ge=0, description="a reading this far outside a limit is rejected")
+    rest_above_c: float = Field(55.0, gt=0, description="a servo hotter than this is rested, parked, before a trial")
+    rest_until_c: float = Field(50.0, gt=0, description="until it is down to this")
+    rest_max_s: float = Field(900.0, ge=0, description="longest such rest; then the trial is refused")
+    refuse_above_c: float = Field(68.0, gt=0, description="no trial with a servo hotter than this")
+    supply_v: Range = Field((10.8, 13.2), description="what servos may read of their supply: from, to")
 
 
 class GripperSettings(Section):
@@ -296,6 +301,7 @@ class TwinSettings(Section):
         "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
     )
     faults: tuple[str, ...] = Field((), description="what goes wrong in the firmware: NAME or NAME@SECONDS")
+    servos_c: float = Field(35.0, ge=0, le=100, description="how warm the servos are at the start")
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")
     table_friction: float = Field(0.6, gt=0, description="friction of table and box")

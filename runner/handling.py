@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.arms.arrival import MoveControl
-from runner.arms.errors import ArmNotReady
 from runner.arms.guard import GuardedArm, GuardRules
+from runner.arms.health import check_ready
 from runner.arms.protocol import ArmHealth, Clock
 from runner.cell import Cell
 from runner.config import Config
@@ -98,15 +98,7 @@ class ArmInHand:
         return self._arm.read_gripper_value()
 
     def _check(self) -> None:
-        health = self._arm.health()
-        if not health.powered:
-            raise ArmNotReady("the arm has no power", next_step="switch it on")
-        if health.error_code:
-            raise ArmNotReady(
-                f"the arm has latched error {health.error_code}", next_step="look at the arm, then power it off and on"
-            )
-        if health.servos_enabled is False:
-            raise ArmNotReady("a servo is off", next_step="look at the arm, then power it off and on")
+        check_ready(self._arm.health(), self._config.arm)
 
 
 @contextmanager

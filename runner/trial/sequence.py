@@ -12,6 +12,7 @@ from time import monotonic
 from runner.arms.errors import ArmError
 from runner.table.plan import PlacePlan
 from runner.trial.bench import Bench
+from runner.trial.condition import note_health
 from runner.trial.errors import BlockLost, InvalidStart
 from runner.trial.found import UnderWay, what_was_under_way, write_ends
 from runner.trial.notebook import Notebook, Observer
@@ -75,6 +76,7 @@ def _to_the_end(trial: Trial, under_way: UnderWay | None) -> Ending:
     except TrialcellError as error:
         ending = _early_ending(trial, error)
     rest = bring_to_rest(trial)
+    note_health(trial, "end")
     learn(trial, ending)
     return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
 
