@@ -71,7 +71,7 @@ def settle_first(trial: Trial, under_way: UnderWay | None) -> Found:
     held = reading.holding is True or (under_way.may_hold and (reading.holding is None or at_grasp))
     trial.may_hold = held
     away = "at home" if at_home <= trial.bench.config.arm.tol_home_deg else f"{at_home:.0f}° from home"
-    holds = "holds nothing" if not held else f"holds the block ({reading.reason})" if reading.holding else "may hold it"
+    holds = "holds nothing" if not held else "holds the block" if reading.holding else "may hold the block"
     found = f"{under_way.sentence}; the arm stands {away}, the gripper {holds}"
     if not held:
         if away == "at home":
