@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from runner.handling import ArmInHand
     from runs.schema.motion import MoveRecord
 
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-]
 SpeedOption = Annotated[int | None, typer.Option(min=1, max=100, help="Per cent; arm.speed_percent by default.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def doctor(
         bool, typer.Option("--cameras", help="A picture of every camera on one sheet, to see which is which; no more.")
     ] = False,
     sheet: Annotated[Path, typer.Option(help="Where that sheet goes.")] = Path("cameras.png"),
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-    ] = None,
+    set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:

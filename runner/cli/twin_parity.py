@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def parity(
         Literal["perfect", "field"] | None,
         typer.Option(help="How imperfect the twin's arm is; by default as the log says, else field."),
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-    ] = None,
+    set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:

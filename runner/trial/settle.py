@@ -114,12 +114,12 @@ def _ask(trial: Trial, sentence: str) -> Found:
 
 
 def _bring_down(trial: Trial, here: FloatArray, lines: _Lines, *, at_grasp: bool) -> None:
-    """Out of where the arm stands, over the place, down, open, up again; from the grasp itself only open and up."""
+    """Out of where the arm stands, over the place, down, open, up again; near the grasp itself, just down to it."""
     assert trial.set_down_line is not None
     arm = trial.bench.arm
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     if at_grasp:
-        trial.standing_deg = trial.set_down_line.waypoints_deg[-1]
+        trial.move("found_down", trial.set_down_line.waypoints_deg[-1:], tolerance_deg, correct=True)
     else:
         _back_out(trial, here, lines)
         trial.travel("found_above", trial.set_down_line.waypoints_deg[0], tolerance_deg, correct=True)

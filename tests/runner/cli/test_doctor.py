@@ -67,6 +67,14 @@ def test_what_is_wrong_is_red_with_what_to_do_and_the_rest_is_still_looked_at(tr
     assert "trialcell stop --clear" in wrong["stop"]
 
 
+def test_a_table_of_another_tool_is_red(trialcell, cell_copy):
+    told = trialcell("doctor", "--quick", "--cell", cell_copy, "--set", "arm.tcp_mm=[0, 0, 90]", "--json")
+    assert told.code in (2, 3)
+    (row,) = [row for row in told.object["checks"] if row["light"] == "red"]
+    assert row["check"] == "reach table"
+    assert row["next_step"]
+
+
 def test_what_an_earlier_run_left_is_yellow(trialcell, cell_copy):
     writer = RunStore(cell_copy / "runs").create(RunHeader())
     writer.stage_started("stage6")
