@@ -87,14 +87,18 @@ def home(
     speed: SpeedOption = None, set_: SetOption = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False
 ) -> int:
     """By a clear way to arm.home_deg."""
-    return _moved(cell, set_, speed, json, lambda arm, config: arm.move("home", _array(config.arm.home_deg)))
+    return _moved(
+        cell, set_, speed, json, lambda arm, config: arm.move("home", _array(config.arm.home_deg), to_rest=True)
+    )
 
 
 def park(
     speed: SpeedOption = None, set_: SetOption = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False
 ) -> int:
     """By a clear way to arm.park_deg, folded, where servos stay cool and nothing falls far when power goes."""
-    return _moved(cell, set_, speed, json, lambda arm, config: arm.move("park", _array(config.arm.park_deg)))
+    return _moved(
+        cell, set_, speed, json, lambda arm, config: arm.move("park", _array(config.arm.park_deg), to_rest=True)
+    )
 
 
 def jog(
