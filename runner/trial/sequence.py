@@ -12,7 +12,9 @@ from time import monotonic
 from runner.arms.errors import ArmError
 from runner.table.plan import PlacePlan
 from runner.trial.bench import Bench
+from runner.trial.condition import note_health
 from runner.trial.errors import BlockLost, InvalidStart
+from runner.trial.found import UnderWay, what_was_under_way, write_ends
 from runner.trial.notebook import Notebook, Observer
 from runner.trial.rest import bring_to_rest, hold_still
 from runner.trial.stages.find import find_things
@@ -30,7 +32,7 @@ from runs.store import RunStore
 
 
 def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Observer | None = None) -> RunLog:
-    """Run one trial and return its finished log.
+    """Run one trial and return its finished log; what an earlier run left is seen to first.
 
     Args:
         switch: pressed by whoever wants it stopped.
@@ -40,12 +42,16 @@ def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Ob
         StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
     """
     store.check_writable()
+    under_way = None if bench.dry_run else what_was_under_way(store)
+    if under_way is not None:
+        write_ends(store, under_way)
     writer = store.create(RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance))
     book = Notebook(writer, observer)
     trial = Trial(bench, book, switch, started_s=bench.clock.now_s())
+    trial.may_hold = under_way is not None and under_way.may_hold  # until the gripper is asked
     bench.arm.on_answer = book.add
     try:
-        ending = _to_the_end(trial)
+        ending = _to_the_end(trial, under_way)
     except StorageUnwritable:
         with suppress(ArmError):
             bench.arm.stop()
@@ -59,17 +65,18 @@ def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Ob
     return _finish(trial, ending)
 
 
-def _to_the_end(trial: Trial) -> Ending:
+def _to_the_end(trial: Trial, under_way: UnderWay | None) -> Ending:
     """The course, then rest and lessons, whatever error of ours ended the course."""
     if trial.bench.view_note is not None:
         trial.book.note(trial.bench.view_note)
     try:
-        ending = _course(trial)
+        ending = _course(trial, under_way)
     except StorageUnwritable:
         raise
     except TrialcellError as error:
         ending = _early_ending(trial, error)
     rest = bring_to_rest(trial)
+    note_health(trial, "end")
     learn(trial, ending)
     return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
 
@@ -91,9 +98,9 @@ def _finish(trial: Trial, ending: Ending) -> RunLog:
     )
 
 
-def _course(trial: Trial) -> Ending:
+def _course(trial: Trial, under_way: UnderWay | None) -> Ending:
     """The stages in order; returns how a trial ends that got to an end."""
-    start(trial)
+    start(trial, under_way)
     seen = find_things(trial)
     limit = trial.bench.config.trial.max_pick_attempts
     while True:
