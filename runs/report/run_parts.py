@@ -109,7 +109,7 @@ def _card(log: RunLog, stage: JudgedStage) -> Markup | None:
         [_said(verdict, f"said, attempt {verdict.attempt}") for verdict in verdicts],
         [
             tag(
-                "p", badge(ruling.verdict), f" ruled by {ruling.by}, {FIGURES.moment(ruling.at, with_day=True)}",
+                "p", badge(ruling.verdict), f" {'taken back' if ruling.takes_back else 'ruled'} by {ruling.by}, {FIGURES.moment(ruling.at, with_day=True)}",
                 ", blind" if ruling.blind else "", f": {ruling.reason}" if ruling.reason else "",
             )
             for ruling in rulings

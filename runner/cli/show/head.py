@@ -153,7 +153,7 @@ def _ruling(ruling: Ruling, figures: Figures) -> RenderableType:
     fields = Fields(ruling)
     first = Text.assemble(
         verdict_word(fields.take("verdict")),
-        f"  ruled by {clean(fields.take('by'))} at {figures.moment(fields.take('at'), with_day=True)}",
+        f"  {'taken back' if fields.take('takes_back') else 'ruled'} by {clean(fields.take('by'))} at {figures.moment(fields.take('at'), with_day=True)}",
         ", blind" if fields.take("blind") else "",
     )
     return pairs([(Text(fields.take("stage"), style=NAME), first), ("", words(fields.take("reason")))])
