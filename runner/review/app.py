@@ -70,7 +70,9 @@ class Review:
             Route("/api/stop", self._heard(SaidStop, self._stop), methods=say),
         ]
         handlers: Any = {HTTPException: _as_text, Exception: _as_text}
-        return Guarded(Starlette(routes=routes, exception_handlers=handlers), self._doors)
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False
+        return Guarded(app, self._doors)
 
     # pages
 

@@ -150,6 +150,7 @@ async function reveal(key) {
 }
 
 function empty() {
+  delete at("head").dataset.step;
   fill(at("head"), el("h2", {}, "Nothing to look at"), el("p", { class: "quiet" }, "Whatever comes in doubt appears here by itself."));
   fill(at("closer"));
   fill(at("measured"));
@@ -172,6 +173,7 @@ function show() {
 
 function head() {
   const item = items.get(current);
+  at("head").dataset.step = `${item.run_id} ${item.stage}`;
   const chips = item.reasons.map((reason) => el("span", { class: "chip" }, reason));
   const state = !step.seen && blind
     ? el("span", { class: "chip calm", title: "what any judge said is shown after your word" }, "blind")
