@@ -36,6 +36,15 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture
+def field_log() -> Path:
+    """One real run of the field system, which stands beside the repository and not in it."""
+    path = ROOT.parent / "shared" / "data" / "field_run_0001.json"
+    if not path.exists():
+        pytest.skip("the field log is not there")
+    return path
+
+
 @pytest.fixture(scope="session")
 def generator() -> ModuleType:
     """The generator of synthetic runs that ships under benchmarks/."""

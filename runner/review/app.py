@@ -187,8 +187,7 @@ class Review:
 
     def _rule(self, request: Request, word: SaidWord) -> Response:
         cell = self._records.cell(word.cell)
-        before = step_of(self._records.opened(word.cell, word.run_id), word.stage)
-        told_before = said(before)
+        step_of(self._records.opened(word.cell, word.run_id), word.stage)
         step = (word.cell, word.run_id, word.stage)
         blind = word.blind and not self._seen.has_seen(_session(request), step)
         stored = rule(
@@ -197,7 +196,7 @@ class Review:
         self._records.changed()
         self._seen.saw(_session(request), [step])
         told = said(step_of(stored, word.stage))
-        others = [one for one in told["rulings"][len(told_before["rulings"]) : -1] if one["by"] != word.by]
+        others = [one for one in told["rulings"][word.known : -1] if one["by"] != word.by]
         return JSONResponse({**told, "ruling": told["rulings"][-1], "machine": machines_word(told), "others": others})
 
     def _take_back(self, _: Request, about: SaidOfStep) -> Response:

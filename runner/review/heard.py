@@ -31,11 +31,15 @@ class SaidOfStep(_Said):
 
 
 class SaidWord(SaidOfStep):
-    """A person's word on a step. `blind` is what the page believes; what was shown to it is what counts."""
+    """A person's word on a step. `blind` is what the page believes; what was shown to it is what counts.
+
+    `known` is how many rulings on the step there were when the page was shown it.
+    """
 
     verdict: Word
     reason: str = Field("", max_length=2000)
     blind: bool = False
+    known: int = Field(0, ge=0)
 
 
 class SaidStop(_Said):

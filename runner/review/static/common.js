@@ -87,7 +87,7 @@ export function keep(name, value) {
 export const remembered = kept;
 
 const who = document.getElementById("who");
-who.value = kept("trialcell-reviewer") ?? "";
+who.value ||= kept("trialcell-reviewer") ?? "";
 who.addEventListener("input", () => keep("trialcell-reviewer", who.value.trim()));
 who.addEventListener("keydown", (event) => {
   if (event.key === "Enter" || event.key === "Escape") who.blur();
@@ -133,4 +133,5 @@ document.getElementById("stop").addEventListener("click", async (event) => {
     say(`Not stopped: ${error.message}`, true);
   }
 });
+document.documentElement.dataset.ready = "yes";
 every(3, async () => showStop(await ask(`/api/stopped/${cellNumber}`)));

@@ -46,7 +46,7 @@ function last(told) {
   const rows = told.last.map((run) =>
     el("tr", {}, el("td", {}, run.result === "unreadable" ? run.run_id : el("a", { href: `/run/${told.cell}/${run.run_id}` }, run.run_id)), el("td", {}, run.started), el("td", {}, badge(run.result)),
       el("td", { class: "n" }, String(run.attempts)), el("td", { class: "n" }, run.tip), el("td", { class: "n" }, run.took), el("td", {}, run.reason ?? "")));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "last trials" }, el("table", { class: "small" }, el("thead", {}, head), el("tbody", {}, rows)));
+  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "last trials" }, el("table", { class: "small" }, el("thead", {}, head), el("tbody", {}, rows)));
 }
 
 for (const section of document.querySelectorAll("section[data-cell]")) {

@@ -258,11 +258,12 @@ async function rule(word) {
   const key = current;
   const { cell, run_id, stage } = items.get(key);
   try {
-    const found = await tell("/api/rule", { cell, run_id, stage, verdict: word, by: reviewer(), reason: at("why")?.value ?? "", blind: blind && !step.seen });
+    const found = await tell("/api/rule", { cell, run_id, stage, verdict: word, by: reviewer(), reason: at("why")?.value ?? "", blind: blind && !step.seen, known: step.rulings });
     const again = done.has(key);
     done.set(key, word);
     gone.delete(key);
     mine.push({ key, word, by: reviewer() });
+    step.rulings = found.rulings.length;
     last = { name: nameOf(items.get(key)), word, machine: found.machine, blind: found.ruling.blind, others: found.others };
     say("");
     told = found;

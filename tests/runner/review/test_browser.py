@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +31,17 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not in
 
 STEP = "document.getElementById('head').dataset.step"
 DIFFERS = "document.querySelector('#said.differ') !== null"
+COLOURS_DRAWN = """(() => {
+  const scene = document.getElementById('scene');
+  const data = scene.getContext('2d').getImageData(0, 0, scene.width, scene.height).data;
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 400) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+  return seen.size;
+})()"""
+IN_SIGHT = """(() => {
+  const box = document.querySelector('#ruling .say').getBoundingClientRect();
+  return box.bottom <= innerHeight && box.top >= 0;
+})()"""
 ENTER = "\ue007"
 SIZES = {"laptop": (1280, 720), "tablet": (820, 1180), "tablet lying": (1180, 820)}
 PAGES = ("/", "/live", "/runs", "/run", "/corrections")
@@ -61,6 +71,7 @@ class Page:
 
     def open(self, path: str = "/", *, who: str | None = None) -> Page:
         self.driver.get(self.url + path)
+        self.until("document.documentElement.dataset.ready === 'yes'")
         if who is not None:
             self.js("const who = document.getElementById('who'); who.value = arguments[0];"
                     "who.dispatchEvent(new Event('input'))", who)  # fmt: skip
@@ -86,7 +97,7 @@ class Page:
             if found:
                 return found
             time.sleep(0.03)
-        raise AssertionError(f"not within {timeout_s} s: {condition}\n{self.text('body')[:1500]}")
+        raise AssertionError(f"not within {timeout_s} s: {condition}\n{self.text('#say')}\n{self.text('.desk')}")
 
     def step(self) -> tuple[str, str]:
         """Run and step that is looked at, once its pictures are there."""
@@ -121,7 +132,7 @@ class Page:
 
 @pytest.fixture
 def window(tmp_path) -> Iterator[Callable[..., Page]]:
-    """Open a browser of its own: `window(served, size=(w, h), dark=…)`. Console and requests are looked at in the end."""
+    """Open a browser of its own: `window(served, size=…, dark=…)`. In the end console and requests are looked at."""
     with ExitStack() as stack:
         opened: list[Page] = []
 
@@ -129,7 +140,8 @@ def window(tmp_path) -> Iterator[Callable[..., Page]]:
             options = webdriver.ChromeOptions()
             options.binary_location = CHROMIUM[0]
             for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                             "--disable-background-networking", "--disable-component-update", "--no-first-run", "about:blank",
+                             "--disable-background-networking", "--disable-component-update", "--no-first-run",
+                             "about:blank",
                              f"--user-data-dir={tmp_path / f'profile_{len(opened)}'}"):  # fmt: skip
                 options.add_argument(argument)
             options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -234,7 +246,7 @@ def test_set_aside_writes_nothing_and_comes_back_at_the_end(review, window):
     page.after(first)
     assert page.step() == review.queue(1.0)[1]
     assert given(review, "Maya") == []
-    last = page.js("return [...document.querySelectorAll('#list .name')].at(-1).innerText")
+    last = page.js("return [...document.querySelectorAll('#list .name')].at(-1).textContent")
     assert last == f"{first[0].split('_')[1]} {first[1]}"
 
 
@@ -302,7 +314,7 @@ def test_two_reviewers_at_once_lose_nothing_and_see_each_other(review, window):
     for name in pages:
         assert sorted((line["run_id"], line["stage"]) for line in given(review, name)) == sorted(said[name])
         assert len(said[name]) == 12
-    seen = "[...document.querySelectorAll('#list :is(.gone, .done) .name')].map((one) => one.innerText)"
+    seen = "[...document.querySelectorAll('#list :is(.gone, .done) .name')].map((one) => one.textContent)"
     for one, other in (("Maya", "Noor"), ("Noor", "Maya")):
         for run_id, stage in said[one]:
             pages[other].until(f"{seen}.includes(arguments[0])", f"{run_id.split('_')[1]} {stage}")
@@ -363,9 +375,7 @@ def test_the_motion_is_drawn_and_plays(review, window):
     run_id = review.queue(1.0)[0][0]
     page = window(review).open(f"/run/0/{run_id}")
     page.until("document.getElementById('replay')?.dataset.ready === 'yes'")
-    many = "(() => { const c = document.getElementById('scene'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;" \
-        " const seen = new Set(); for (let i = 0; i < d.length; i += 400) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]); return seen.size; })()"  # fmt: skip
-    assert page.js(f"return {many}") > 4
+    assert page.js(f"return {COLOURS_DRAWN}") > 4
     before = page.text("#clock")
     page.js("document.getElementById('play').click()")
     page.until("document.getElementById('clock').innerText !== arguments[0]", before)
@@ -405,9 +415,7 @@ def test_every_page_fits_and_passes_axe(review, window, size, dark):
             page.step()
             page.press("m")
             page.until("document.querySelector('#said') !== null")
-            page.until(
-                "(() => { const b = document.querySelector('#ruling .say').getBoundingClientRect(); return b.bottom <= innerHeight && b.top >= 0; })()"
-            )
+            page.until(IN_SIGHT)
             page.press("m")
         if path == "/run":
             page.until("document.getElementById('replay')?.dataset.ready === 'yes'")
