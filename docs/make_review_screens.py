@@ -1,6 +1,6 @@
 """Make the screens of docs/review.md: `python docs/make_review_screens.py`. Takes Chromium, its driver and two minutes.
 
-Six trials run on the twin, then the page is served on loopback and looked at by a browser, as a reviewer would.
+Six trials run on the twin (or a cell's own are taken), then the page is served on loopback and looked at by a browser, as a reviewer would.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def main() -> None:
     parser.add_argument("--cell", type=Path, help="a cell that has runs already, instead of running trials")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        cell = args.cell or Path(scratch) / "bench"
-        if args.cell is None:
-            for seed in SEEDS:
-                run(["run", "--cell", str(cell), "--seed", str(seed), "--profile", "field", "--json"])
-        if not (cell / "corrections_history.jsonl").exists():
-            learned(cell)
+        cell = Path(scratch) / "bench"
+        if args.cell is not None:
+            shutil.copytree(args.cell, cell)
+        for seed in SEEDS if args.cell is None else ():
+            run(["run", "--cell", str(cell), "--seed", str(seed), "--profile", "field", "--json"])
+        learned(cell)
         server = ReviewServer([cell], port=0, share=1.0, version="docs")
         ready = threading.Event()
         threading.Thread(target=server.run, args=(ready.set,), daemon=True).start()

@@ -212,8 +212,8 @@ function ruling() {
       el("button", { type: "button", onclick: undo, disabled: mine.length === 0 }, el("kbd", {}, "z"), "take back"),
       why,
       done.has(current) ? el("button", { type: "button", class: "on", onclick: onward }, el("kbd", {}, "Enter"), "go on") : null,
-      el("button", { type: "button", class: "plain", onclick: toggleBlind, "aria-pressed": String(blind), title: "whether a judge's word is shown only after yours (m)" }, blind ? "blind first" : "not blind"),
-      el("button", { type: "button", class: "plain", onclick: () => at("keys").showModal(), title: "all keys (?)" }, "keys"),
+      el("button", { type: "button", class: "plain", onclick: toggleBlind, "aria-pressed": String(blind), title: "whether a judge's word is shown only after yours (m)" }, blind ? "blind" : "not blind"),
+      el("button", { type: "button", class: "plain", onclick: () => at("keys").showModal(), title: "all keys (?)", "aria-label": "all keys" }, "?"),
     ),
     lastLine(),
   );
