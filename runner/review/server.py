@@ -96,6 +96,7 @@ class ReviewServer:
     def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop`, Ctrl-C or the end of the process."""
         with Records(self._cells, share=self._share) as records:
+            records.unreadable()  # an index that has to be made is made now, not while somebody waits for a page
             app = Review(records, self._doors, version=self._version).app()
             config = uvicorn.Config(
                 app, http=Patient, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
