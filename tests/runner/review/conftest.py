@@ -27,9 +27,9 @@ LABELS = ("detect_1", "detect_2", "detect_3", "stage4_pick_tip", "pick", "place_
 
 @pytest.fixture(scope="session")
 def made_once(generator, tmp_path_factory) -> Path:
-    """A cell of 110 synthetic runs with two small pictures each. Not to be written to."""
+    """A cell of 60 synthetic runs with two small pictures each. Not to be written to."""
     cell = tmp_path_factory.mktemp("review") / "bench"
-    generator.make_runs(cell / "runs", 110)
+    generator.make_runs(cell / "runs", 60)
     coded = {name: _picture(name, level) for name, level in (("before", 150), ("after", 110))}
     for name, data in coded.items():
         (cell / f"{name}.jpg").write_bytes(data)
@@ -60,7 +60,7 @@ def _picture_linked(source: str, target: str) -> object:
 
 @pytest.fixture
 def bench(made_once, tmp_path) -> Path:
-    """A cell with 110 runs of the test's own."""
+    """A cell with 60 runs of the test's own."""
     return Path(shutil.copytree(made_once, tmp_path / "bench", copy_function=_picture_linked))
 
 
@@ -171,7 +171,7 @@ def serve() -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture
 def review(serve, bench) -> Served:
-    """The 110 runs served, every step in the queue, opened by a browser."""
+    """The 60 runs served, every step in the queue, opened by a browser."""
     return serve(bench, share=1.0).open()
 
 

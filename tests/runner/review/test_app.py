@@ -24,7 +24,7 @@ def test_the_queue_is_that_of_the_record_and_says_nobodys_word(standing):
     answer = standing.ask("/api/queue")
     found = answer.object
     assert [(each["run_id"], each["stage"]) for each in found["items"]] == standing.queue(1.0)
-    assert found["total"] == len(found["items"]) > 200
+    assert found["total"] == len(found["items"]) > 100
     assert set(found["items"][0]) == {"cell", "run_id", "stage", "doubt", "reasons"}
     assert "unsure" not in answer.text
 
@@ -57,7 +57,10 @@ def test_a_ruling_is_kept_with_name_time_and_reason_and_leaves_the_queue(review)
     assert (review.cell / "runs" / run_id / "run.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("path", ["/api/said/0/{}/{}", "/run/0/{}", "/runs", "/api/live/0"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api/said/0/{}/{}", *(pytest.param(p, marks=pytest.mark.slow) for p in ("/run/0/{}", "/runs", "/api/live/0"))],
+)
 def test_whoever_was_shown_a_word_no_longer_rules_blind(review, path):
     run_id = sorted(p.name for p in (review.cell / "runs").glob("run_*"))[-1]
     assert review.ask(path.format(run_id, "place")).status == 200
@@ -190,11 +193,10 @@ def settled(review, enough):
 
 def test_runs_are_listed_filtered_and_bad_filters_explained(standing):
     everything = standing.ask("/runs")
-    assert "110 runs" in everything.text
-    assert "older" in everything.text
+    assert "60 runs" in everything.text
     some = standing.ask("/runs?result=unjudged&where=profile%3Dfield")
     assert "unjudged" in some.text
-    assert "110 runs" not in some.text
+    assert "60 runs" not in some.text
     wrong = standing.ask("/runs?where=profil%3Dfield")
     assert wrong.status == 200
     assert "did you mean profile?" in wrong.text

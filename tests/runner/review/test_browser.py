@@ -391,7 +391,7 @@ def test_text_of_logs_and_people_runs_nothing(review, window):
     rule(RunStore(review.cell / "runs"), run_id, stage, "no", by=evil, reason=evil)
     path = review.cell / "runs" / run_id / "run.json"
     log = json.loads(path.read_text())
-    log["ending"]["reason"] = log["provenance"]["cell_id"] = log["notes"] = evil
+    log["ending"]["reason"] = log["provenance"]["cell_id"] = evil
     log["notes"] = [{"at": log["started_at"], "stage": None, "text": evil}]
     path.write_text(json.dumps(log))
     page = window(review)
