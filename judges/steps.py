@@ -18,7 +18,7 @@ from runs.schema.motion import GripReading
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Ruling, Verdict
 from runs.store import StoredRun, picture_path
-from runs.verdicts import last_attempt
+from runs.verdicts import last_attempt, not_taken_back
 from vision.calibration.view import View
 from vision.cameras.protocol import read_picture
 from vision.detect.protocol import DetectSettings
@@ -74,7 +74,7 @@ def evidence_of_step(step: Step, settings: DetectSettings, view: View | None) ->
     Raises:
         PicturesGone, PictureUnreadable
     """
-    before, after = _before(step), _after(step)
+    before, after = image_before(step), image_after(step)
     if after is None:
         raise PicturesGone(step.name, "its log names no picture from after the step")
     pictures = [_picture(step, before, "before")] if before is not None else []
@@ -113,7 +113,7 @@ def label_on(step: Step) -> tuple[Label, Ruling] | None:
     """What people ruled, where it is a yes or no; the last ruling counts, and only for the last attempt."""
     if not step.is_last:
         return None
-    rulings = [ruling for ruling in step.log.rulings if ruling.stage == step.stage]
+    rulings = not_taken_back(ruling for ruling in step.log.rulings if ruling.stage == step.stage)
     if not rulings or rulings[-1].verdict == "unsure":
         return None
     return ("yes" if rulings[-1].verdict == "yes" else "no"), rulings[-1]
@@ -129,7 +129,7 @@ def _last_attempt(log: RunLog, stage: JudgedStage) -> int:
     return last_attempt(log, stage) if log.verdicts else max(1, len(log.pick_attempts))
 
 
-def _before(step: Step) -> str | None:
+def image_before(step: Step) -> str | None:
     """The last picture of the look in which the block was seen before this attempt."""
     looks = [look for look in step.log.detect if (look.attempt or 1) == step.attempt and look.images]
     seen = [look for look in looks if look.block_xz_m is not None]
@@ -142,7 +142,8 @@ def _before(step: Step) -> str | None:
     return taken[-1] if taken else None
 
 
-def _after(step: Step) -> str | None:
+def image_after(step: Step) -> str | None:
+    """The picture that was taken when the step was done: what the judge was asked about."""
     wanted = step.stage if step.attempt == 1 else f"{step.stage}_a{step.attempt}"
     judgment = step.log.judgments.get(step.stage)
     if step.is_last and judgment is not None and judgment.image is not None:

@@ -1,6 +1,7 @@
 """A person's ruling on a step of a run: over every judge's verdict, with name, time, reason, and whether it was blind.
 
-A ruling is added and never changes or removes another; the last one stands. Nothing of the run itself is touched.
+A ruling is added and never changes or removes another; the last one stands. One that was a slip is taken back by a line
+more, and stays on record. Nothing of the run itself is touched.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from runs.events import utc_text
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Ruling, Word
 from runs.store import RunStore, StoredRun
+from runs.verdicts import not_taken_back
 
 
 def rule(
@@ -36,6 +38,23 @@ def rule(
     check_rulable(stored, stage)
     ruling = Ruling(stage=stage, verdict=verdict, by=by.strip(), at=utc_text(), reason=reason.strip(), blind=blind)
     append(stored.entry.folder / RULINGS_FILE, [ruling])
+    return store.open(stored.entry.run_id)
+
+
+def take_back(store: RunStore, wanted: str, stage: JudgedStage, *, by: str) -> StoredRun:
+    """Let a person's last ruling on a step no longer count; what stood before it stands again. It stays on record.
+
+    Raises:
+        RunNotFound, NotARunLog, NewerThanUs, AppendedUnreadable, StorageUnwritable
+        NothingToRule: no ruling of that person counts there.
+    """
+    stored = store.open(wanted)
+    counting = not_taken_back(stored.log.rulings)
+    said = [ruling for ruling in counting if (ruling.stage, ruling.by) == (stage, by.strip())]
+    if not said:
+        raise NothingToRule(stored.entry.run_id, stage, f"{by.strip() or 'nobody'} has said nothing to take back")
+    gone = said[-1].model_copy(update={"at": utc_text(), "takes_back": True})
+    append(stored.entry.folder / RULINGS_FILE, [gone])
     return store.open(stored.entry.run_id)
 
 

@@ -60,12 +60,17 @@ class StoredRun:
 def picture_path(image: str, folder: Path) -> Path | None:
     """Where a picture of a log is now: beside the log, else under the cell's folder; None if it is in neither.
 
-    The name in the log is relative to the cell's folder; the run's folder may since have been moved or renamed.
+    The name in the log is relative to the cell's folder; the run's folder may since have been moved or renamed. What a
+    log says leads to no file outside of the two, be it by `..`, by a whole path or by a link.
     """
-    beside = folder / PurePosixPath(image).name
-    for path in (beside, folder.parent.parent / image):
-        if path.is_file():
-            return path
+    cell = folder.parent.parent
+    for path in (folder / PurePosixPath(image).name, cell / image):
+        try:
+            real = path.resolve()
+            if real.is_file() and (real.is_relative_to(folder.resolve()) or real.is_relative_to(cell.resolve())):
+                return path
+        except (OSError, ValueError, RuntimeError):  # a name that no system takes, or links in a circle
+            continue
     return None
 
 

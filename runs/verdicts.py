@@ -6,7 +6,7 @@ nothing here turns that into an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,17 +30,34 @@ class Standing:
 
 
 def standing_verdict(judged: Verdict | None, rulings: Sequence[Ruling]) -> Standing | None:
-    """The last ruling, else the judge's verdict, else None: not judged.
+    """The last ruling that was not taken back, else the judge's verdict, else None: not judged.
 
     `judged` is a verdict without a word where the judge could not be asked or understood; that is None as well.
     """
-    if rulings:
-        last = rulings[-1]
+    counting = not_taken_back(rulings)
+    if counting:
+        last = counting[-1]
         return Standing(last.verdict, "person", last.by, last.reason, at=last.at)
     if judged is None or judged.verdict is None:
         return None
     audit = judged.audit
     return Standing(judged.verdict, "judge", audit.model or audit.judge, judged.reason, judged.confidence, judged.at)
+
+
+def not_taken_back(rulings: Iterable[Ruling]) -> list[Ruling]:
+    """The rulings that count, in their order: each one that takes back is gone with that person's last one before it.
+
+    Nobody takes back another's word.
+    """
+    counting: list[Ruling] = []
+    for ruling in rulings:
+        if not ruling.takes_back:
+            counting.append(ruling)
+            continue
+        own = [at for at, one in enumerate(counting) if (one.stage, one.by) == (ruling.stage, ruling.by)]
+        if own:
+            del counting[own[-1]]
+    return counting
 
 
 def standing_in(log: RunLog, stage: JudgedStage) -> Standing | None:
@@ -49,7 +66,7 @@ def standing_in(log: RunLog, stage: JudgedStage) -> Standing | None:
     A field log keeps a person's word inside the judgment, without a name; it is a person's all the same. Where the
     trial ended without a word on the stage, later answers may settle it; they never stand over a word that was given.
     """
-    rulings = [ruling for ruling in log.rulings if ruling.stage == stage]
+    rulings = not_taken_back(ruling for ruling in log.rulings if ruling.stage == stage)
     judgment = log.judgments.get(stage)
     if rulings:
         return standing_verdict(None, rulings)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -32,6 +34,26 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("skipped: the folder of real pictures and logs is not beside this checkout")
     return folder
+
+
+@pytest.fixture
+def field_log() -> Path:
+    """One real run of the field system, which stands beside the repository and not in it."""
+    path = ROOT.parent / "shared" / "data" / "field_run_0001.json"
+    if not path.exists():
+        pytest.skip("the field log is not there")
+    return path
+
+
+@pytest.fixture(scope="session")
+def generator() -> ModuleType:
+    """The generator of synthetic runs that ships under benchmarks/."""
+    spec = spec_from_file_location("make_runs", ROOT / "benchmarks" / "make_runs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ def test_style_holds(command):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["runs", "--help"], ["table", "--help"], ["run", "--help"], ["arm", "--help"], ["ik", "--help"]],
+    [[noun, "--help"] if noun else ["--help"] for noun in ("", "runs", "table", "run", "arm", "ik", "review")],
 )
 def test_help_loads_nothing_heavy(arguments):
     code = (
@@ -47,6 +47,7 @@ def test_help_loads_nothing_heavy(arguments):
         f"sys.argv = ['trialcell', *{arguments!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'numpy', 'cv2', 'mujoco', 'anthropic', 'pyarrow', 'scipy', 'pymycobot', 'duckdb', 'msgspec'}\n"
+        "heavy |= {'starlette', 'uvicorn'}\n"
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

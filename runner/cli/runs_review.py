@@ -39,6 +39,9 @@ def rule(
     seen: Annotated[
         bool, typer.Option("--seen", help="You know already what a judge said: your answer is not kept as a blind one.")
     ] = False,
+    undo: Annotated[
+        bool, typer.Option("--take-back", help="Your last word on that step was a slip: what stood before stands.")
+    ] = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> None:
@@ -48,6 +51,7 @@ def rule(
     kept.
     """
     from runs.rulings import rule as put
+    from runs.rulings import take_back
     from runs.store import RunStore
     from runs.verdicts import standing_result
 
@@ -59,7 +63,11 @@ def rule(
     store = RunStore(cell / "runs")
     if blind and seen:
         raise typer.BadParameter("--blind and --seen say opposite things")
-    if verdict is None:
+    if undo and (verdict is not None or blind or seen):
+        raise typer.BadParameter("--take-back takes a word back and gives none")
+    if undo:
+        stored = take_back(store, run, of_stage, by=name)
+    elif verdict is None:
         stored = _ask_and_put(store, run, of_stage, name, cell, blind=not seen)
     else:
         if not (why or "").strip():
@@ -75,7 +83,8 @@ def rule(
         "result_then": stored.log.result,
     }
     changed = "" if result == stored.log.result else f"; the run, {stored.log.result} then, counts as {result}"
-    out.answer(answer, f"{stored.entry.run_id} {of_stage}: {last.verdict} by {last.by}{changed}")
+    done = " taken back" if last.takes_back else ""
+    out.answer(answer, f"{stored.entry.run_id} {of_stage}: {last.verdict} by {last.by}{done}{changed}")
 
 
 def _ask_and_put(store: RunStore, run: str, stage: JudgedStage, name: str, cell: Path, *, blind: bool) -> StoredRun:

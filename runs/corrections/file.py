@@ -53,7 +53,7 @@ class CorrectionFile:
         Raises:
             CorrectionsUnreadable, NewerThanUs
         """
-        return self._tables().tables.get(belongs_to.key, CorrectionTable(belongs_to=belongs_to))
+        return self.tables().tables.get(belongs_to.key, CorrectionTable(belongs_to=belongs_to))
 
     def save(self, before: CorrectionTable, after: CorrectionTable, change: CorrectionChange, *, run_id: str) -> None:
         """Keep what a trial taught: `after` comes from `before.learn`, which comes from `load`.
@@ -62,7 +62,7 @@ class CorrectionFile:
             StorageUnwritable: the table on the disk is as it was.
             CorrectionsUnreadable, NewerThanUs: see `load`.
         """
-        tables = self._tables()
+        tables = self.tables()
         key = after.belongs_to.key
         line = HistoryLine(
             at=utc_text(),
@@ -78,7 +78,12 @@ class CorrectionFile:
         changed = tables.model_copy(update={"tables": {**tables.tables, key: after}})
         write_atomic(self.path, changed.model_dump_json(indent=2).encode() + b"\n")
 
-    def _tables(self) -> CorrectionTables:
+    def tables(self) -> CorrectionTables:
+        """Every table of the file; none where there is no file.
+
+        Raises:
+            CorrectionsUnreadable, NewerThanUs
+        """
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:

@@ -17,7 +17,7 @@ from runs.rulings import came_to
 from runs.schema.geometry import TablePoint
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Word
-from runs.verdicts import PERSON, Standing, result_with, standing_in
+from runs.verdicts import PERSON, Standing, not_taken_back, result_with, standing_in
 
 STAGES: tuple[JudgedStage, ...] = ("pick", "place")
 
@@ -151,7 +151,7 @@ def row_of(log: RunLog, run_id: str, state: str) -> dict[str, Any]:
         "family": ending.family if ending is not None else None,
         "dry_run": log.dry_run,
         "recovered": log.recovered,
-        "ruled": bool(log.rulings),
+        "ruled": bool(not_taken_back(log.rulings)),
         "schema": log.schema_version if log.migrated_from is None else log.migrated_from,
         "duration_s": log.duration_s if log.duration_s is not None else seconds_between(log.started_at, log.ended_at),
         "wall_s": log.wall_s,

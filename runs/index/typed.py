@@ -161,6 +161,7 @@ class _Ruling(_Part):
     at: str
     reason: str = ""
     blind: bool = False
+    takes_back: bool = False
 
 
 class _Rejudged(_Part):

@@ -60,7 +60,7 @@ def table(
         for row in rows
     ]
     inner = tag("table", tag("thead", head), tag("tbody", body), class_="small" if small else None)
-    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="table")
+    return tag("div", inner, class_="scroll", tabindex="0", role="group", aria_label="table")
 
 
 def pairs(rows: Iterable[tuple[Child, Child]]) -> Markup:

@@ -13,7 +13,7 @@ from runs.report.maps import Place, trial_map
 from runs.report.markup import Child, Markup, tag
 from runs.report.pictures import Shown, pictures_of
 from runs.schema.run import RunLog
-from runs.schema.verdict import JudgedStage, Verdict
+from runs.schema.verdict import JudgedStage, Ruling, Verdict
 from runs.store import StoredRun
 from runs.verdicts import standing_in, standing_result
 
@@ -107,16 +107,17 @@ def _card(log: RunLog, stage: JudgedStage) -> Markup | None:
         tag("blockquote", reason) if reason else None,
         pairs(rows),
         [_said(verdict, f"said, attempt {verdict.attempt}") for verdict in verdicts],
-        [
-            tag(
-                "p", badge(ruling.verdict), f" ruled by {ruling.by}, {FIGURES.moment(ruling.at, with_day=True)}",
-                ", blind" if ruling.blind else "", f": {ruling.reason}" if ruling.reason else "",
-            )
-            for ruling in rulings
-        ],
+        [_ruled(ruling) for ruling in rulings],
         [_said(verdict, "said later") for verdict in later],
         class_="card",
     )  # fmt: skip
+
+
+def _ruled(ruling: Ruling) -> Markup:
+    done = "taken back" if ruling.takes_back else "ruled"
+    told = f" {done} by {ruling.by}, {FIGURES.moment(ruling.at, with_day=True)}"
+    why = f": {ruling.reason}" if ruling.reason else ""
+    return tag("p", badge(ruling.verdict), told, ", blind" if ruling.blind else "", why)
 
 
 def _judgment_rows(judgment: Any) -> list[tuple[Child, Child]]:

@@ -123,7 +123,11 @@ class Verdict(Record):
 
 
 class Ruling(Record):
-    """A person's word on a stage: stands over every judge's, which stays on record."""
+    """A person's word on a stage: stands over every judge's, which stays on record.
+
+    With `takes_back` it is no new word: that person's last one on the stage no longer counts, and what stood before it
+    stands again. Both stay on record; `verdict` says once more which word is taken back.
+    """
 
     stage: JudgedStage
     verdict: Word
@@ -131,6 +135,7 @@ class Ruling(Record):
     at: str
     reason: str = ""
     blind: bool = False
+    takes_back: bool = False
 
 
 class Rejudged(Record):

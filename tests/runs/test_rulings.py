@@ -9,7 +9,7 @@ import pytest
 from runs.appended import REJUDGED_FILE, RULINGS_FILE, append
 from runs.check import check_log
 from runs.errors import AppendedUnreadable, NothingToRule, RunInProgress, StorageUnwritable
-from runs.rulings import rule
+from runs.rulings import rule, take_back
 from runs.schema.run import Ending
 from runs.schema.verdict import JudgeAudit, Judgment, Rejudged, Verdict
 from runs.store import open_any
@@ -172,3 +172,19 @@ def test_a_later_verdict_against_what_a_member_had_said_is_unsure(store, finishe
 def test_a_later_verdict_on_another_attempt_changes_nothing(store, finished):
     run_id = finished(None)
     assert standing_in(later(run_id, store, "yes", attempt=2), "place") is None
+
+
+def test_a_slip_is_taken_back_and_stays_on_record(store, finished):
+    run_id = finished("yes")
+    rule(store, run_id, "place", "no", by="Ada", reason="it hangs on the rim")
+    rule(store, run_id, "place", "yes", by="Grace", reason="it fell in")
+    stored = take_back(store, run_id, "place", by="Grace")
+    standing = standing_in(stored.log, "place")
+    assert (standing.word, standing.by) == ("no", "Ada")
+    assert [(r.by, r.verdict, r.takes_back) for r in stored.log.rulings] == [
+        ("Ada", "no", False), ("Grace", "yes", False), ("Grace", "yes", True),
+    ]  # fmt: skip
+    back = take_back(store, run_id, "place", by="Ada")
+    assert standing_in(back.log, "place").source == "judge"
+    with pytest.raises(NothingToRule, match="Ada has said nothing to take back"):
+        take_back(store, run_id, "place", by="Ada")

@@ -357,3 +357,13 @@ def test_no_space_left_is_told_in_the_systems_words():
 
     with pytest.raises(StorageUnwritable, match="no space left on device"):
         append_line(Path("/dev/full"), b"x")
+
+
+@pytest.mark.parametrize("image", ["../../../secret.jpg", "/etc/hostname", "link.jpg", "a\x00b"])
+def test_a_log_leads_to_no_picture_outside_its_cell(store, header, tmp_path, image):
+    folder = store.create(header).folder
+    (tmp_path / "secret.jpg").write_bytes(b"not for us")
+    (folder / "link.jpg").symlink_to(tmp_path / "secret.jpg")
+    assert picture_path(image, folder) is None
+    (folder / "own.jpg").write_bytes(b"ours")
+    assert picture_path("runs/elsewhere/own.jpg", folder) == folder / "own.jpg"

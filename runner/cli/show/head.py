@@ -151,9 +151,11 @@ def _later(later: Rejudged, figures: Figures) -> RenderableType:
 
 def _ruling(ruling: Ruling, figures: Figures) -> RenderableType:
     fields = Fields(ruling)
+    done = "taken back" if fields.take("takes_back") else "ruled"
+    at = figures.moment(fields.take("at"), with_day=True)
     first = Text.assemble(
         verdict_word(fields.take("verdict")),
-        f"  ruled by {clean(fields.take('by'))} at {figures.moment(fields.take('at'), with_day=True)}",
+        f"  {done} by {clean(fields.take('by'))} at {at}",
         ", blind" if fields.take("blind") else "",
     )
     return pairs([(Text(fields.take("stage"), style=NAME), first), ("", words(fields.take("reason")))])

@@ -54,15 +54,6 @@ def golden() -> Path:
 
 
 @pytest.fixture
-def field_log() -> Path:
-    """One real run of the field system, which stands beside the repository and not in it."""
-    path = ROOT.parent / "shared" / "data" / "field_run_0001.json"
-    if not path.exists():
-        pytest.skip("the field log is not there")
-    return path
-
-
-@pytest.fixture
 def cell(tmp_path) -> Path:
     """A cell with three runs: one completed, one refused, one cut off."""
     store = RunStore(tmp_path / "cell" / "runs")
