@@ -65,7 +65,11 @@ class PickAttempt(Record):
 
 
 class CorrectionUse(Record):
-    """A correction as it was applied, once, to a detected target: `after = before - d`."""
+    """A correction as it was applied, once, to a detected target: `after = before - d`.
+
+    `model` is the hash of the model that said so, None where none is live; `sd_mm` how sure its global fit is there;
+    `capped` that it said more than may be corrected.
+    """
 
     phase: Literal["pick", "place"]
     target_before_mm: tuple[float, float]
@@ -75,6 +79,9 @@ class CorrectionUse(Record):
     dz_mm: float | None
     n: int
     applied: bool
+    model: str | None = None
+    sd_mm: float | None = None
+    capped: bool = False
 
 
 class CorrectionChange(Record):
