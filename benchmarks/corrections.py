@@ -26,7 +26,7 @@ from runs.corrections.model import NO_MODEL, CorrectionModel
 from runs.corrections.proof import Outcome, Pair, ProofSettings
 from runs.corrections.rule import RuleSettings, model_of
 from runs.corrections.table import BelongsTo, CorrectionTable, Lesson, Way
-from runs.corrections.unattended import end_block
+from runs.corrections.unattended import arms, end_block
 from runs.statistics import exact_rate
 
 HERE = BelongsTo(calibration_hash="invented", table_hash="invented")
@@ -157,26 +157,34 @@ def batch(
     """A batch left alone. The same seed gives the same starts and the same luck, whatever the rule."""
     file, done, settings = CorrectionFile(folder), Batch(), proof or ProofSettings()
     starts, luck, noise = (np.random.default_rng([seed, k]) for k in (1, 2, 3))
-    arms: tuple[str, ...] = ("live",)
+    tries = 0
     pairs: list[Pair] = []
     for block in range(0, trials, BLOCK):
         state = file.load(HERE)
         use_rule = RULES["robust" if rule == "none" else rule]
         models = {use: model_in_use(state, use_rule, use) for use in ("live", "candidate")}  # type: ignore[arg-type]
         lessons, outcomes = [], {"live": [], "candidate": []}
+        order = arms(tries, min(BLOCK, trials - block))
         for number in range(block, min(block + BLOCK, trials)):
-            use = arms[number % len(arms)]
+            use = order[number - block]
             at = somewhere(starts)
-            target, correction = (NO_MODEL if rule == "none" else models[use]).apply("pick", at, Way())
-            dx, dz = arm.missed_mm(at)
-            true = dx + (target[0] - at[0]) * 1000, dz + (target[1] - at[1]) * 1000
-            off = hypot(*true)
-            good = bool(luck.random() < 0.998 * 0.5 * (1 + erf((JAWS_MM - off) / sqrt(2))))
-            seen = liar(number, noise, true)
-            measured = seen[0] + float(noise.normal(0, 0.8)), seen[1] + float(noise.normal(0, 0.8))
-            done.first_try.append(good)
-            done.tip_mm.append(off)
-            outcomes[use].append(Outcome(run_id=f"r{number:05}", succeeded=good, tip_mm=hypot(*measured)))
+            model, chances = NO_MODEL if rule == "none" else models[use], luck.random(2)
+            missed: tuple[float, float] | None = None
+            for attempt in (0, 1):
+                target, correction = model.apply("pick", at, Way(), missed_mm=missed)
+                dx, dz = arm.missed_mm(at)
+                true = dx + (target[0] - at[0]) * 1000, dz + (target[1] - at[1]) * 1000
+                off = hypot(*true)
+                good = bool(chances[attempt] < 0.998 * 0.5 * (1 + erf((JAWS_MM - off) / sqrt(2))))
+                seen = liar(number, noise, true)
+                measured = seen[0] + float(noise.normal(0, 0.8)), seen[1] + float(noise.normal(0, 0.8))
+                if attempt == 0:
+                    done.first_try.append(good)
+                    done.tip_mm.append(off)
+                    outcomes[use].append(Outcome(run_id=f"r{number:05}", succeeded=good, tip_mm=hypot(*measured)))
+                if good or hypot(*measured) > 30.0:
+                    break
+                missed = measured
             if good and hypot(*measured) <= 30.0:
                 lesson = Lesson.of("pick", at, measured, run_id=f"r{number:05}", at="", applied=correction)
                 lessons.append(lesson)
@@ -188,12 +196,12 @@ def batch(
         both = zip(outcomes["candidate"], outcomes["live"], strict=False)
         pairs += [Pair(start=a.run_id, with_it=a, without=b) for a, b in both]
         end = end_block(file, HERE, pairs, rule=use_rule, proof=settings, by="batch")
-        arms = end.arms
+        tries = end.tries
         if end.promoted is not None or end.proposed is not None:
             pairs = []
         done.promoted += end.promoted is not None
         done.proposed += end.proposed is not None
-        done.refused += end.proof is not None and end.promoted is None and end.proof.word == "worse"
+        done.refused += end.proof is not None and end.promoted is None and end.proof.word in ("worse", "unpromising")
     return done
 
 

@@ -241,6 +241,9 @@ class CorrectionsSettings(Section):
     use: Literal["live", "candidate"] = Field(
         "live", description="candidate: trials try what was proposed last, to prove it; live: what was promoted"
     )
+    retry: bool = Field(
+        True, description="after a pick judged no, the next attempt also takes off what the camera saw it miss by"
+    )
     enough: int = Field(3, ge=1, description="rule field: from so many lessons on a square's mean is applied")
     cap_mm: float = Field(40.0, gt=0, description="no target is ever corrected by more than this")
     cap_square_mm: float = Field(8.0, gt=0, description="rule robust: a square adds at most this to the global fit")

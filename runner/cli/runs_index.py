@@ -71,7 +71,7 @@ def stats(
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="KEY", help="square, place_square, day, judge, code, light, profile, arm, cell, …"
+            "--by", metavar="KEY", help="square, place_square, day, session, judge, code, light, profile, arm, …"
         ),
     ] = None,
     where: WhereOption = None,

@@ -31,13 +31,16 @@ class PersonsWord(Record):
 class State(Record):
     """How things stand for one calibration, table, tool and profile.
 
-    `live` is applied to trials; `candidate` is what was proposed last, and `proof` what trials have said of it.
+    `live` is applied to trials; `candidate` is what was proposed last, from `proposed_from` lessons in all, and `proof`
+    what trials have said of it. `refusals` counts proofs that did not hold since something last went live.
     """
 
     table: CorrectionTable
     candidate: CorrectionModel | None = None
     proof: Proof | None = None
     live: CorrectionModel | None = None
+    proposed_from: int = 0
+    refusals: int = 0
 
     @classmethod
     def empty(cls, belongs_to: BelongsTo) -> State:
@@ -96,11 +99,13 @@ def after(state: State, line: HistoryLine, earlier: Sequence[HistoryLine]) -> St
     if line.kind == "merged":
         return state.model_copy(update={"table": state.table.learned(*line.lessons)})
     if line.kind == "proposed":
-        return state.model_copy(update={"candidate": line.model, "proof": None})
+        taught = sum(len(lessons) for lessons in state.table.cells.values())
+        return state.model_copy(update={"candidate": line.model, "proof": None, "proposed_from": taught})
     if line.kind == "proved":
-        return state.model_copy(update={"proof": line.proof})
+        held = line.proof is not None and line.proof.holds
+        return state.model_copy(update={"proof": line.proof, "refusals": state.refusals + (not held)})
     if line.kind == "promoted":
-        return state.model_copy(update={"live": line.model, "candidate": None, "proof": None})
+        return state.model_copy(update={"live": line.model, "candidate": None, "proof": None, "refusals": 0})
     if line.kind == "rolled_back" and line.to_seq is not None:
         return state_at(state.table.belongs_to, earlier, line.to_seq)
     return state

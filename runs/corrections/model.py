@@ -39,7 +39,7 @@ class LeftAlone(Record):
 
 
 class SquareValue(Record):
-    """What a square adds to the global fit, mm, from `n` lessons that lay `spread_mm` apart (median from the middle)."""
+    """What a square adds to the global fit, mm, from `n` lessons; half of them lie within `spread_mm` of the middle."""
 
     dx_mm: float
     dz_mm: float
@@ -100,17 +100,28 @@ class CorrectionModel(Record):
         return dx, dz, sqrt(max(0.0, variance))
 
     def apply(
-        self, phase: CorrectedPhase, detected_xz_m: TablePoint, way: Way | None = None
+        self,
+        phase: CorrectedPhase,
+        detected_xz_m: TablePoint,
+        way: Way | None = None,
+        *,
+        missed_mm: tuple[float, float] | None = None,
     ) -> tuple[TablePoint, CorrectionUse]:
         """Correct a detected target: `detected - what the model says`, at most `cap_mm`.
 
         Returns the target to aim at, metres, and the record of what was done, millimetres. Where the model says
         nothing, or needs to know a way that is None, the target stays as it is and the record says so.
+
+        Args:
+            missed_mm: by how much the attempt before missed with this same model, as the camera saw it; it is taken off
+                as well.
         """
         key = cell_key(phase, detected_xz_m)
         come = way or Way()
         square = self.squares.get(square_key(key, come))
         wide = self.global_mm(detected_xz_m, come) if way is not None or not self.asks_for_way else None
+        known = square is not None and square.n >= self.enough
+        says = wide is not None and (known or bool(self.parameters))
         before_mm = (detected_xz_m[0] * 1000, detected_xz_m[1] * 1000)
         use = CorrectionUse(
             phase=phase,
@@ -122,19 +133,21 @@ class CorrectionModel(Record):
             n=0 if square is None else square.n,
             applied=False,
             model=None if self.rule == "none" else self.content_hash,
+            missed_mm=missed_mm,
         )
-        known = square is not None and square.n >= self.enough
-        if wide is None or not (known or self.parameters):
+        if not says and missed_mm is None:
             return detected_xz_m, use
-        dx, dz = wide[0], wide[1]
-        if known and square is not None:
-            dx, dz = dx + square.dx_mm, dz + square.dz_mm
+        dx, dz = missed_mm or (0.0, 0.0)
+        if says and wide is not None:
+            dx, dz = dx + wide[0], dz + wide[1]
+            if known and square is not None:
+                dx, dz = dx + square.dx_mm, dz + square.dz_mm
         size, capped = hypot(dx, dz), False
         if self.cap_mm is not None and size > self.cap_mm:
             dx, dz, capped = dx * self.cap_mm / size, dz * self.cap_mm / size, True
         after_mm = (before_mm[0] - dx, before_mm[1] - dz)
         done = {"target_after_mm": after_mm, "dx_mm": dx, "dz_mm": dz, "applied": True, "capped": capped}
-        sd = wide[2] if self.parameters else None
+        sd = wide[2] if wide is not None and self.parameters else None
         return (after_mm[0] / 1000, after_mm[1] / 1000), use.model_copy(update={**done, "sd_mm": sd})
 
 

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import Field
+from scipy.special import bdtr
 
 from runs.schema.base import Record
 from runs.schema.run import Result, RunLog
-from runs.sequential import paired_difference_so_far, rate_so_far
+from runs.sequential import DifferenceSoFar, paired_difference_so_far, rate_so_far
 from runs.verdicts import standing_result
 
-Word = Literal["better", "worse", "no worse", "undecided"]
+Word = Literal["better", "worse", "unpromising", "no worse", "undecided"]
+
+UNPROMISING = 0.125
+"""A candidate that does so badly with no more than this chance, were it as good, is not worth more trials: 0 of 3."""
 
 COUNTED: tuple[Result, ...] = ("completed", "failed", "refused")
 """How a trial must have ended to say something; a refusal is the correction's fault as far as anybody knows."""
@@ -105,7 +109,9 @@ def prove(pairs: Sequence[Pair], *, candidate: str, against: str | None, setting
     measured = [(a, b) for a, b in tips if a is not None and b is not None]
     nearer, farther = sum(a < b for a, b in measured), sum(a > b for a, b in measured)
     tip = rate_so_far(nearer, nearer + farther, confidence=settings.confidence)
-    word, reason = _word(success.low, success.high, tip.low, len(said), len(pairs), settings)
+    word, reason = _word(success, tip.low, len(said), len(pairs), settings)
+    if word in ("undecided", "no worse") and bdtr(only_with, only_with + only_without, 0.5) <= UNPROMISING:
+        word, reason = "unpromising", f"only {only_with} of {only_with + only_without} pairs that differ speak for it"
     return Proof(
         candidate=candidate,
         against=against,
@@ -134,8 +140,8 @@ def prove(pairs: Sequence[Pair], *, candidate: str, against: str | None, setting
 
 
 def decided(proof: Proof, settings: ProofSettings) -> bool:
-    """Whether more pairs are not worth their time: it is better, or worse, or as many as are to be tried were."""
-    return proof.word in ("better", "worse") or proof.pairs + proof.dropped >= settings.most_pairs
+    """Whether more pairs are not worth their time: it is better, worse, looks so, or as many as may be tried were."""
+    return proof.word in ("better", "worse", "unpromising") or proof.pairs + proof.dropped >= settings.most_pairs
 
 
 def paired(with_it: Iterable[tuple[str, RunLog]], without: Iterable[tuple[str, RunLog]]) -> list[Pair]:
@@ -154,8 +160,8 @@ def paired(with_it: Iterable[tuple[str, RunLog]], without: Iterable[tuple[str, R
     return found
 
 
-def _word(low: float, high: float, tip_low: float, said: int, pairs: int, settings: ProofSettings) -> tuple[Word, str]:
-    margin = f"{settings.margin:.0%}"
+def _word(success: DifferenceSoFar, tip_low: float, said: int, pairs: int, settings: ProofSettings) -> tuple[Word, str]:
+    low, high, margin = success.low, success.high, f"{settings.margin:.0%}"
     if said == 0:
         return "undecided", "no pair says anything yet"
     if high < 0:

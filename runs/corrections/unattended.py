@@ -21,14 +21,31 @@ from runs.schema.run import RunLog
 Use = Literal["live", "candidate"]
 
 
+FIRST_TRIES = 3
+"""So many trials of its first block a new candidate gets; twice as many as it has had in each block after that."""
+
+FRESH_LESSONS = 10
+"""No candidate is proposed before so many lessons more than the last one had; four times as many after each refusal."""
+
+
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """What came of a block. `arms`: the values of `corrections.use` that the next block's trials take in turn."""
+    """What came of a block. `tries`: so many trials of the next one try the candidate, see `arms`."""
 
-    arms: tuple[Use, ...]
+    tries: int
     proof: Proof | None
     promoted: CorrectionModel | None
     proposed: CorrectionModel | None
+
+
+def arms(tries: int, trials: int) -> tuple[Use, ...]:
+    """The values of `corrections.use` for a block of trials: every try of the candidate follows one of what is live.
+
+    At most half of the block tries it.
+    """
+    tries = min(tries, trials // 2)
+    at = {int(trials / tries * turn) + 1 for turn in range(tries)}
+    return tuple("candidate" if number in at else "live" for number in range(trials))
 
 
 def end_block(
@@ -39,14 +56,15 @@ def end_block(
     rule: RuleSettings,
     proof: ProofSettings,
     by: str,
-    fresh_lessons: int = 10,
 ) -> BlockEnd:
     """Settle what a block has shown, and say how the next one goes on.
+
+    A candidate is tried on a few trials first and on more only while nothing speaks against it, and after each refusal
+    the next one is longer in coming: so wrong measurements cost few trials.
 
     Args:
         pairs: all that were had with the present candidate so far, from this block and those before.
         by: who is written into the history, as the batch's name.
-        fresh_lessons: no new candidate is proposed before so many lessons more than the last model had.
 
     Raises:
         StorageUnwritable, CorrectionsUnreadable, NewerThanUs: see `CorrectionFile`.
@@ -58,18 +76,16 @@ def end_block(
         live = None if state.live is None else state.live.content_hash
         found = prove(pairs, candidate=state.candidate.content_hash, against=live, settings=proof)
         if not decided(found, proof):
-            return BlockEnd(("live", "candidate"), found, None, None)
+            return BlockEnd(max(FIRST_TRIES, 2 * (found.pairs + found.dropped)), found, None, None)
         file.record_proof(belongs_to, found, by=by)
         if found.holds:
             promoted = file.promote(belongs_to, found, by=by)
         state = file.load(belongs_to)
-    known = max((model.lessons for model in (state.live, state.candidate) if model is not None), default=0)
-    taught = len(state.table.lessons)
+    fresh = len(state.table.lessons) - state.proposed_from
     proposed = None
-    if taught >= known + fresh_lessons or (known == 0 and taught >= 1):
+    if fresh >= FRESH_LESSONS * 4**state.refusals or (state.proposed_from == 0 and fresh > 0):
         proposed = file.propose(belongs_to, rule, by=by)
-    tried = proposed is not None
-    return BlockEnd(("live", "candidate") if tried else ("live",), found, promoted, proposed)
+    return BlockEnd(0 if proposed is None else FIRST_TRIES, found, promoted, proposed)
 
 
 def pairs_in_turn(logs: Sequence[RunLog], *, candidate: str, against: str | None) -> list[Pair]:

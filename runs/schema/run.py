@@ -68,7 +68,8 @@ class CorrectionUse(Record):
     """A correction as it was applied, once, to a detected target: `after = before - d`.
 
     `model` is the hash of the model that said so, None where none is live; `sd_mm` how sure its global fit is there;
-    `capped` that it said more than may be corrected.
+    `capped` that it said more than may be corrected; `missed_mm` what the attempt before was seen to miss by, which is
+    in `d` as well.
     """
 
     phase: Literal["pick", "place"]
@@ -82,6 +83,7 @@ class CorrectionUse(Record):
     model: str | None = None
     sd_mm: float | None = None
     capped: bool = False
+    missed_mm: tuple[float, float] | None = None
 
 
 class CorrectionChange(Record):

@@ -38,7 +38,7 @@ def corrected(
         return detected_xz_m, None
     model = _model(trial)
     way = _way_planned(trial.bench, model, detected_xz_m, plan_deg)
-    target, use = model.apply(phase, detected_xz_m, way)
+    target, use = model.apply(phase, detected_xz_m, way, missed_mm=_missed_mm(trial) if phase == "pick" else None)
     if model.asks_for_way and way is None:
         trial.book.note(f"the {phase} is not corrected: no way to the target as it was seen, so none to correct by")
     if use.capped:
@@ -75,6 +75,18 @@ def _model(trial: Trial) -> CorrectionModel:
             unlike = min((bench.belongs_to.unlike(other) for other in others), key=len)
             trial.book.note(f"what was learned with another {' and '.join(unlike)} is not applied here")
     return model_in_use(state, bench.rule, bench.config.corrections.use)
+
+
+def _missed_mm(trial: Trial) -> tuple[float, float] | None:
+    """By how much the attempt before missed, as the camera saw it, where that explains why its pick was judged no."""
+    tip, attempts = trial.tip, trial.book.log.pick_attempts
+    if not trial.bench.config.corrections.retry or tip is None or tip.diff is None or not attempts:
+        return None
+    if tip.attempt != trial.attempt - 1 or attempts[-1].verdict != "no":
+        return None
+    if tip.diff.dist_mm > trial.bench.config.trial.dist_override_mm:
+        return None
+    return tip.diff.dx_mm, tip.diff.dz_mm
 
 
 def _way_planned(

@@ -144,6 +144,18 @@ def test_a_measurement_that_contradicts_a_proved_correction_teaches_nothing(play
     assert "although the correction is a proved one" in log.correction.not_learned
 
 
+def test_after_a_miss_the_next_attempt_takes_off_what_the_camera_saw(play):
+    log = play(answers={"pick": ["no", "no", "yes"], "place": ["yes"]}, overrides=["trial.max_pick_attempts=2"]).log
+    first = next(one.diff for one in log.tip_measurements if one.attempt == 1)
+    use = log.correction.last
+    assert use.missed_mm == pytest.approx((first.dx_mm, first.dz_mm))
+    assert use.applied
+    assert np.subtract(use.target_before_mm, use.target_after_mm) == pytest.approx((first.dx_mm, first.dz_mm))
+    again = next(look for look in log.lookups if look.label == "stage4_pick" and look.attempt == 2)
+    shift = np.subtract(again.requested_xz_m, again.target_xz_m) * 1000
+    assert shift == pytest.approx((first.dx_mm, first.dz_mm), abs=0.01)
+
+
 def test_corrections_that_are_switched_off_are_neither_applied_nor_learned(play):
     log = play(answers=ANSWERS, overrides=["trial.corrections=false", "trial.learn=false"]).log
     assert log.correction.last is None

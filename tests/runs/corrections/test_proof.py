@@ -9,7 +9,7 @@ from runs.corrections.file import CorrectionFile
 from runs.corrections.proof import Outcome, Pair, ProofSettings, decided, outcome_of, paired, prove
 from runs.corrections.rule import RuleSettings
 from runs.corrections.table import BelongsTo, Lesson
-from runs.corrections.unattended import end_block, pairs_in_turn
+from runs.corrections.unattended import arms, end_block, pairs_in_turn
 from runs.schema.run import CorrectionUse, Ending, PickAttempt, TipDiff, TipMeasurement
 from runs.schema.verdict import Judgment
 from runs.store import RunHeader
@@ -52,6 +52,8 @@ def test_a_nearer_tip_is_enough_once_success_is_surely_no_worse():
 def test_a_tip_that_only_looks_nearer_does_not_outweigh_failures():
     proof = said(*[(False, True, 0.5, 6.0)] * 12, *[(True, True, 0.5, 6.0)] * 8)
     assert (proof.word, proof.holds) == ("worse", False)
+    early = said(*[(False, True, 0.5, 6.0)] * 3, *[(True, True, 0.5, 6.0)] * 2)
+    assert (early.word, early.holds) == ("unpromising", False)
 
 
 def test_without_any_difference_it_is_no_worse_and_does_not_hold():
@@ -156,17 +158,17 @@ def lessons(n, mm, first=0):
 def test_a_batch_left_alone_proposes_proves_promotes_and_goes_on(tmp_path):
     file, rule = CorrectionFile(tmp_path), RuleSettings()
     how = {"rule": rule, "proof": SETTINGS, "by": "batch_1"}
-    assert end_block(file, HERE, [], **how).arms == ("live",)  # nothing learned: nothing to try
+    assert end_block(file, HERE, [], **how).tries == 0  # nothing learned: nothing to try
     file.merge(HERE, lessons(12, np.array([9.0, 0.0])), source="block 1", by="batch_1")
     first = end_block(file, HERE, [], **how)
-    assert first.arms == ("live", "candidate")
+    assert first.tries == 3
     few = pairs(*[(True, False, 1.0, 9.0)] * 2)
     undecided = end_block(file, HERE, few, **how)
-    assert (undecided.arms, undecided.promoted, undecided.proposed) == (("live", "candidate"), None, None)
+    assert (undecided.tries, undecided.promoted, undecided.proposed) == (4, None, None)
     assert undecided.proof.pairs == 2
     over = end_block(file, HERE, pairs(*[(True, False, 1.0, 9.0)] * 12), **how)
     assert over.promoted == first.proposed == file.load(HERE).live
-    assert over.arms == ("live",)
+    assert over.tries == 0
     file.merge(HERE, lessons(12, np.array([9.0, 0.0]), first=100), source="block 2", by="batch_1")
     assert end_block(file, HERE, [], **how).proposed is not None
     kinds = [line.kind for line in file.history()]
@@ -179,9 +181,19 @@ def test_a_candidate_that_is_worse_makes_way_and_the_live_one_stays(tmp_path):
     file.merge(HERE, lessons(12, np.array([9.0, 0.0])), source="block 1", by="batch_1")
     end_block(file, HERE, [], **how)
     worse = end_block(file, HERE, pairs(*[(False, True, 1.0, 2.0)] * 12), **how)
-    assert (worse.promoted, worse.arms, worse.proof.word) == (None, ("live",), "worse")
+    assert (worse.promoted, worse.tries, worse.proof.word) == (None, 0, "worse")
     assert file.load(HERE).live is None
     again = end_block(file, HERE, pairs(*[(False, True, 1.0, 2.0)] * 12), **how)
-    assert (again.proof, again.arms) == (None, ("live",))  # settled once, not again and again
+    assert (again.proof, again.tries) == (None, 0)  # settled once, not again and again
     file.merge(HERE, lessons(12, np.array([1.0, 0.0]), first=100), source="block 2", by="batch_1")
+    assert end_block(file, HERE, [], **how).proposed is None  # after a refusal the next one is longer in coming
+    file.merge(HERE, lessons(28, np.array([1.0, 0.0]), first=200), source="block 3", by="batch_1")
     assert end_block(file, HERE, [], **how).proposed is not None
+
+
+@pytest.mark.parametrize(("tries", "trials", "tried"), [(0, 20, 0), (4, 20, 4), (99, 20, 10), (4, 3, 1), (1, 1, 0)])
+def test_every_try_of_a_candidate_follows_a_trial_of_what_is_live(tries, trials, tried):
+    order = arms(tries, trials)
+    assert len(order) == trials
+    assert order.count("candidate") == tried
+    assert all(order[n - 1] == "live" for n, use in enumerate(order) if use == "candidate")
