@@ -27,6 +27,7 @@ def propose(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> None:
     from runner.cli.show.corrections import figures, named
     from runner.rig import belongs_here, rule_of
     from runs.corrections.file import CorrectionFile
+    from runs.corrections.overruled import overruled
 
     out, opened = Output(as_json=json), open_cell(cell)
     rule = rule_of(opened.config)
@@ -35,14 +36,17 @@ def propose(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> None:
             "by the field's rule lessons apply at once; set corrections.rule = robust to prove first"
         )
     file, belongs = CorrectionFile(cell), belongs_here(opened)
-    model = file.propose(belongs, rule, by="corrections propose")
+    left_out = overruled(opened.runs_dir, file.load(belongs).table.lessons)
+    model = file.propose(belongs, rule, by="corrections propose", but=left_out)
     if model is None:
         state = file.load(belongs)
         why = "nothing has been learned yet" if not state.table.cells else "all lessons are in what is there already"
         out.answer({"candidate": None, "reason": why}, f"nothing new to propose: {why}")
         return
     data = {"candidate": model.content_hash, "lessons": model.lessons, "outliers": model.outliers}
-    out.answer(data, f"candidate {named(model)}", *figures(model), "\nprove it: trialcell corrections prove")
+    data["overruled"] = sorted(left_out)
+    told = [f"left out: {len(left_out)} lessons of trials that a person ruled no success"] if left_out else []
+    out.answer(data, f"candidate {named(model)}", *told, *figures(model), "\nprove it: trialcell corrections prove")
 
 
 def promote(

@@ -72,7 +72,7 @@ def _run(opened: Cell, seeds: Sequence[int], overrides: Sequence[str]) -> Iterat
     from runner.cell import open_cell
     from runner.rig import Request, WrongRequest, build_rig
     from runner.trial.sequence import run_trial
-    from runner.trial.stop import StopSwitch
+    from runner.trial.stop import StopSwitch, listening
     from runs.corrections.proof import paired
     from runs.lock import CellLock
     from runs.store import RunStore
@@ -86,8 +86,11 @@ def _run(opened: Cell, seeds: Sequence[int], overrides: Sequence[str]) -> Iterat
     def trial(seed: int, use: str) -> RunLog:
         chosen = [*overrides, f"corrections.use={use}", "trial.learn=false", "trial.corrections=true"]
         cell, switch = open_cell(opened.folder, chosen), StopSwitch()
-        with build_rig(cell, Request(seed=seed), switch=switch, progress=lambda _: None) as rig:
-            return run_trial(rig.bench, RunStore(cell.runs_dir), switch=switch)
+        with build_rig(cell, Request(seed=seed), switch=switch, progress=lambda _: None) as rig, listening(switch):
+            log = run_trial(rig.bench, RunStore(cell.runs_dir), switch=switch)
+        if log.result == "stopped":
+            raise KeyboardInterrupt
+        return log
 
     with CellLock(opened.folder):
         for seed in seeds:

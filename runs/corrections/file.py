@@ -2,13 +2,14 @@
 
 The history is written first and only grows; the file is replaced as a whole and says how many lines it holds. Where a
 crash came between the two, the missing line is taken in on the next reading. A file that can't be read is an error,
-never an empty one. Changes take a lock, so a command beside a running trial loses nothing.
+never an empty one; one of version 1 is put aside by the first change. Changes take a lock, so a command beside a
+running trial loses nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -98,14 +99,19 @@ class CorrectionFile:
             self._write(belongs_to, kind="learned", by=lesson.run_id, lesson=lesson, change=change)
         return change
 
-    def propose(self, belongs_to: BelongsTo, settings: RuleSettings, *, by: str) -> CorrectionModel | None:
+    def propose(
+        self, belongs_to: BelongsTo, settings: RuleSettings, *, by: str, but: Collection[str] = ()
+    ) -> CorrectionModel | None:
         """Make the candidate from all lessons so far; None where it would be what is live or proposed already.
+
+        Args:
+            but: runs whose lessons don't count, see `overruled`.
 
         Raises:
             StorageUnwritable, CorrectionsUnreadable, NewerThanUs: see `learn`.
         """
         with self._changing(belongs_to) as state:
-            model = model_of(state.table, settings)
+            model = model_of(state.table.without(but), settings)
             if model.lessons == 0 or model in (state.live, state.candidate) or not model.says_anything:
                 return None
             self._write(belongs_to, kind="proposed", by=by, model=model)
@@ -181,6 +187,7 @@ class CorrectionFile:
             lock = FileLock(self._lock)
             lock.acquire()
         try:
+            self._put_older_aside()
             if not self.path.exists():
                 lines = self._history.count()
                 self._replace(CorrectionStates(corrections_version=2, lines=lines))
@@ -189,6 +196,21 @@ class CorrectionFile:
             yield self.load(belongs_to)
         finally:
             lock.release()
+
+    def _put_older_aside(self) -> None:
+        """Lessons of version 1 don't know their places, so nothing can be made of them; the files stay beside ours."""
+        try:
+            raw = json.loads(self.path.read_bytes())
+        except (OSError, ValueError):
+            return
+        if not isinstance(raw, dict) or raw.get("corrections_version") != 1:
+            return
+        with storage(self.path):
+            for path in (self.history_path, self.path):
+                if path.exists():
+                    path.rename(path.with_name(f"{path.stem}_version_1{path.suffix}"))
+        self._replace(CorrectionStates(corrections_version=2))
+        self._write(None, kind="begun_anew", by="lessons of version 1 were put aside")
 
     def _write(self, belongs_to: BelongsTo | None, **told: Any) -> State | None:
         """One line more: into the history, then into the file. Returns how things stand then."""
@@ -219,6 +241,8 @@ class CorrectionFile:
         except OSError as error:
             raise CorrectionsUnreadable(self.path, (error.strerror or str(error)).lower()) from None
         states = _parsed(self.path, text)
+        if states is None:
+            return CorrectionStates(corrections_version=2)
         if self._history.count() <= states.lines:
             return states
         known = dict(states.states)
@@ -253,7 +277,8 @@ def _check_about(state: State, proof: Proof) -> None:
         raise NotPromoted("another model has gone live since the proof was begun")
 
 
-def _parsed(path: Path, text: bytes) -> CorrectionStates:
+def _parsed(path: Path, text: bytes) -> CorrectionStates | None:
+    """What a file says; None where it is of version 1."""
     try:
         raw = json.loads(text)
     except ValueError:
@@ -264,7 +289,7 @@ def _parsed(path: Path, text: bytes) -> CorrectionStates:
     if found > CORRECTIONS_VERSION:
         raise NewerThanUs(path, found, CORRECTIONS_VERSION)
     if found < CORRECTIONS_VERSION:
-        raise CorrectionsUnreadable(path, f"it is of version {found}, from before lessons were kept with their places")
+        return None
     try:
         return CorrectionStates.model_validate_json(text, strict=True)
     except ValidationError as error:

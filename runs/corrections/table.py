@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -163,6 +163,13 @@ class CorrectionTable(Record):
         for lesson in lessons:
             cells[lesson.key] = (*cells.get(lesson.key, ()), lesson)
         return self.model_copy(update={"cells": cells})
+
+    def without(self, run_ids: Collection[str]) -> CorrectionTable:
+        """The table but for the lessons of these runs."""
+        if not run_ids:
+            return self
+        kept = [lesson for lesson in self.lessons if lesson.run_id not in run_ids]
+        return CorrectionTable(belongs_to=self.belongs_to).learned(*kept)
 
     def change(self, lesson: Lesson) -> CorrectionChange:
         """What the lesson would change, as the run log says it: the square's plain mean before and after."""

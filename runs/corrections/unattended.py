@@ -7,7 +7,7 @@ if it is worse or if nothing has come of it. The same blocks give the same cours
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +56,7 @@ def end_block(
     rule: RuleSettings,
     proof: ProofSettings,
     by: str,
+    but: Collection[str] = (),
 ) -> BlockEnd:
     """Settle what a block has shown, and say how the next one goes on.
 
@@ -65,6 +66,7 @@ def end_block(
     Args:
         pairs: all that were had with the present candidate so far, from this block and those before.
         by: who is written into the history, as the batch's name.
+        but: runs whose lessons don't count, see `overruled`.
 
     Raises:
         StorageUnwritable, CorrectionsUnreadable, NewerThanUs: see `CorrectionFile`.
@@ -84,7 +86,7 @@ def end_block(
     fresh = len(state.table.lessons) - state.proposed_from
     proposed = None
     if fresh >= FRESH_LESSONS * 4**state.refusals or (state.proposed_from == 0 and fresh > 0):
-        proposed = file.propose(belongs_to, rule, by=by)
+        proposed = file.propose(belongs_to, rule, by=by, but=but)
     return BlockEnd(0 if proposed is None else FIRST_TRIES, found, promoted, proposed)
 
 

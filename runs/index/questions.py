@@ -323,7 +323,9 @@ def _with_sessions(query: str) -> str:
     """The runs of a query with the start of their session: what has no longer pause than `SESSION_PAUSE_MIN` in it."""
     by_time = "OVER (PARTITION BY cell ORDER BY started, number)"
     pause = f"started - lag(started) {by_time} <= INTERVAL {SESSION_PAUSE_MIN} MINUTE"
-    begun = f"SELECT *, CASE WHEN {pause} THEN NULL ELSE strftime(started, '%Y-%m-%d %H:%M') END AS begun FROM ({query})"
+    begun = (
+        f"SELECT *, CASE WHEN {pause} THEN NULL ELSE strftime(started, '%Y-%m-%d %H:%M') END AS begun FROM ({query})"
+    )
     return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
 
 

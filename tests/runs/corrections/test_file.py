@@ -1,4 +1,4 @@
-"""corrections.json and its history: whole or not there, each change told, any point told again, nothing taken for empty."""
+"""corrections.json and its history: whole or not there, each change told, any point told again."""
 
 from __future__ import annotations
 
@@ -233,7 +233,6 @@ def test_lessons_of_other_cells_are_taken_in_once_whatever_the_order(tmp_path):
         ('{"states": {}}', "says no corrections_version"),
         ('{"corrections_version": 2, "states": {"k": {}}}', "states.k.table: field required"),
         ('{"corrections_version": 2, "stats": {}}', "stats: extra inputs"),
-        ('{"corrections_version": 1, "tables": {}}', "of version 1"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_an_error_and_stays_as_it_is(file, text, why):
@@ -251,6 +250,20 @@ def test_a_folder_in_its_place_is_an_error(file):
     file.path.mkdir(parents=True)
     with pytest.raises(CorrectionsUnreadable, match="is a directory"):
         file.load(FIELD)
+
+
+def test_what_version_1_had_learned_is_put_aside_with_its_history(file):
+    file.path.parent.mkdir()
+    old, history = '{"corrections_version": 1, "tables": {"k": {}}}', '{"at": "t", "run_id": "run_1"}\n'
+    file.path.write_text(old)
+    file.history_path.write_text(history)
+    assert file.load(FIELD).nothing
+    teach(file, FIELD, (1.0, 1.0), "run_2")
+    assert [line.kind for line in file.history()] == ["begun_anew", "learned"]
+    folder = file.path.parent
+    assert (folder / "corrections_version_1.json").read_text() == old
+    assert (folder / "corrections_history_version_1.jsonl").read_text() == history
+    assert len(file.load(FIELD).table.lessons) == 1
 
 
 def test_a_newer_file_is_refused(file):

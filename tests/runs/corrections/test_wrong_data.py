@@ -40,7 +40,9 @@ def compare(bench, folder, liar, seed, trials, *, size):
 @pytest.mark.parametrize("liar", ["aside", "turned"])
 def test_a_liar_costs_only_the_few_trials_that_find_him_out(bench, tmp_path, liar):
     without, with_it = compare(bench, tmp_path, liar, 0, 240, size=0.25)
-    assert sum(without.first_try) - sum(with_it.first_try) <= 14  # three tries of each candidate, or nine where one of the three came out well
+    assert (
+        sum(without.first_try) - sum(with_it.first_try) <= 14
+    )  # three tries of each candidate, or nine where one of the three came out well
     assert with_it.promoted == 0
     assert with_it.refused >= 1
 
