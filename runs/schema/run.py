@@ -85,6 +85,15 @@ class CorrectionUse(Record):
     capped: bool = False
     missed_mm: tuple[float, float] | None = None
 
+    @property
+    def in_words(self) -> str:
+        """What was done, and on what grounds, without its figures in x and z."""
+        parts = ["applied" if self.applied else "not applied", f"n = {self.n}"]
+        parts += [f"±{self.sd_mm:.1f} mm"] if self.sd_mm is not None and self.applied else []
+        parts += [f"model {self.model[:12]}"] if self.model is not None else []
+        parts += ["with what the attempt before missed by"] if self.missed_mm is not None else []
+        return ", ".join([*parts, *(["as much as is allowed"] if self.capped else [])])
+
 
 class CorrectionChange(Record):
     """A cell of the correction table before and after this trial taught it."""
