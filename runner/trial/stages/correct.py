@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from runner.kinematics.frames import stance_of, tool_points_cell_m
-from runner.kinematics.model import FloatArray
+from runner.kinematics.frames import BaseInCell, stance_of, tool_points_cell_m
+from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.errors import PlanningError
 from runner.trial.bench import Bench
 from runner.trial.trial import Trial
@@ -20,6 +20,7 @@ from runs.corrections.model import CorrectionModel
 from runs.corrections.table import CorrectedPhase, Direction, Way
 from runs.schema.geometry import TablePoint
 from runs.schema.run import CorrectionUse
+from vision.calibration.view import View
 
 AHEAD_DEG = 20.0
 """A heading this near to the line from the arm's base counts as straight ahead."""
@@ -47,9 +48,12 @@ def corrected(
     return target, use
 
 
-def way_of(bench: Bench, joints_deg: FloatArray, xz_m: TablePoint) -> Way:
-    """How the tool comes to a point with these joints, and what would move it there."""
-    arm, base = bench.arm.model, bench.base
+def way_of(joints_deg: FloatArray, xz_m: TablePoint, arm: ArmModel, base: BaseInCell, view: View | None) -> Way:
+    """How the tool comes to a point with these joints, shape (n_joints,), and what would move it there.
+
+    Directions are as seen along the line from the arm's base to the point: left of it the heading is turned from +x
+    toward +z by more than `AHEAD_DEG`.
+    """
     line = np.subtract(xz_m, base.to_cell(np.zeros(3))[[0, 2]])
     beside = stance_of(joints_deg, arm, base).heading_deg - float(np.degrees(np.arctan2(line[1], line[0])))
     beside = (beside + 180.0) % 360.0 - 180.0
@@ -57,12 +61,16 @@ def way_of(bench: Bench, joints_deg: FloatArray, xz_m: TablePoint) -> Way:
     turns = np.vstack((np.eye(arm.n_joints), -np.eye(arm.n_joints)))
     there = tool_points_cell_m(joints_deg + turns, arm, base)[:, [0, 2]] * 1000
     per_joint = (there[: arm.n_joints] - there[arm.n_joints :]) / 2
-    parallax = None
-    if bench.view is not None:
-        x, y, z = bench.view.camera_m
-        parallax = (round((xz_m[0] - x) / y, 5), round((xz_m[1] - z) / y, 5))
     rows = tuple((round(dx, 4), round(dz, 4)) for dx, dz in per_joint.tolist())
-    return Way(direction=direction, per_joint_mm=rows, parallax_mm=parallax)
+    return Way(direction=direction, per_joint_mm=rows, parallax_mm=_parallax_mm(xz_m, view))
+
+
+def _parallax_mm(xz_m: TablePoint, view: View | None) -> tuple[float, float] | None:
+    """By how much (x, z) what is seen there is displaced for a millimetre of height."""
+    if view is None:
+        return None
+    x, y, z = view.camera_m
+    return round((xz_m[0] - x) / y, 5), round((xz_m[1] - z) / y, 5)
 
 
 def _model(trial: Trial) -> CorrectionModel:
@@ -95,16 +103,8 @@ def _way_planned(
     if not model.says_anything:
         return None
     if not model.asks_for_way:
-        return _seen_only(bench, xz_m)
+        return Way(parallax_mm=_parallax_mm(xz_m, bench.view))
     try:
-        return way_of(bench, plan_deg(), xz_m)
+        return way_of(plan_deg(), xz_m, bench.arm.model, bench.base, bench.view)
     except PlanningError:
         return None
-
-
-def _seen_only(bench: Bench, xz_m: TablePoint) -> Way:
-    """What is known of a way without a plan: what the camera would make of a height there."""
-    if bench.view is None:
-        return Way()
-    x, y, z = bench.view.camera_m
-    return Way(parallax_mm=((xz_m[0] - x) / y, (xz_m[1] - z) / y))

@@ -36,7 +36,7 @@ def _taught(trial: Trial) -> CorrectionChange:
 
 
 def _lesson(trial: Trial) -> Lesson:
-    tip, used = trial.tip, trial.book.log.pose_used.pick_used
+    bench, tip, used = trial.bench, trial.tip, trial.book.log.pose_used.pick_used
     assert tip is not None
     assert tip.diff is not None
     seen = (tip.diff.block_x, tip.diff.block_z)
@@ -47,7 +47,7 @@ def _lesson(trial: Trial) -> Lesson:
         run_id=trial.book.run_id,
         at=utc_text(),
         applied=trial.correction,
-        way=None if used is None else way_of(trial.bench, np.asarray(used), seen),
+        way=None if used is None else way_of(np.asarray(used), seen, bench.arm.model, bench.base, bench.view),
     )
 
 
