@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from runner.trial.stages.correct import way_of
 from runner.trial.trial import Trial
+from runs.corrections.table import Lesson
 from runs.errors import TrialcellError
 from runs.events import NotLearned, utc_text
 from runs.schema.run import CorrectionChange, Ending
@@ -13,31 +17,38 @@ def learn(trial: Trial, ending: Ending) -> None:
     why = _why_not(trial, ending)
     if why is None:
         try:
-            change = _taught(trial)
+            why = _contradiction(trial)
+            change = _taught(trial) if why is None else None
         except TrialcellError as error:
             why = str(error)
         else:
-            trial.book.add(change)
-            return
+            if change is not None:
+                trial.book.add(change)
+                return
+    assert why is not None
     trial.book.add(NotLearned(reason=why))
 
 
 def _taught(trial: Trial) -> CorrectionChange:
-    """One more sample in the table on the disk, at the block's square."""
-    bench, tip = trial.bench, trial.tip
+    """One more lesson in the table on the disk, at the block's square."""
+    bench = trial.bench
+    return bench.corrections.learn(bench.belongs_to, _lesson(trial))
+
+
+def _lesson(trial: Trial) -> Lesson:
+    bench, tip, used = trial.bench, trial.tip, trial.book.log.pose_used.pick_used
     assert tip is not None
     assert tip.diff is not None
-    before = bench.corrections.load(bench.belongs_to)
-    after, change = before.learn(
+    seen = (tip.diff.block_x, tip.diff.block_z)
+    return Lesson.of(
         "pick",
-        (tip.diff.block_x, tip.diff.block_z),
+        seen,
         (tip.diff.dx_mm, tip.diff.dz_mm),
         run_id=trial.book.run_id,
         at=utc_text(),
         applied=trial.correction,
+        way=None if used is None else way_of(np.asarray(used), seen, bench.arm.model, bench.base, bench.view),
     )
-    bench.corrections.save(before, after, change, run_id=trial.book.run_id)
-    return change
 
 
 def _why_not(trial: Trial, ending: Ending) -> str | None:
@@ -55,4 +66,28 @@ def _why_not(trial: Trial, ending: Ending) -> str | None:
     limit_mm = trial.bench.config.trial.dist_override_mm
     if trial.tip.diff.dist_mm > limit_mm:
         return f"the tip was measured {trial.tip.diff.dist_mm:.0f} mm off: not believed (limit {limit_mm:.0f} mm)"
+    spread_mm, most_mm = _spread_mm(trial), trial.bench.config.corrections.spread_mm
+    if spread_mm > most_mm:
+        return f"the block was seen in places {spread_mm:.1f} mm apart: not believed (limit {most_mm:g} mm)"
     return None
+
+
+def _spread_mm(trial: Trial) -> float:
+    """How far apart the captures saw the block that the attempt went for."""
+    looks = [look.block for look in trial.book.log.detect if look.block is not None]
+    return looks[-1].spread_mm or 0.0 if looks else 0.0
+
+
+def _contradiction(trial: Trial) -> str | None:
+    """Why a measurement is not believed that is far from what was applied to it, where that was proved."""
+    state = trial.bench.corrections.load(trial.bench.belongs_to)
+    use, tip = trial.correction, trial.tip
+    if state.live is None or use is None or not use.applied or use.model != state.live.content_hash or tip is None:
+        return None
+    limit_mm = trial.bench.config.corrections.contradiction_mm
+    if tip.diff is None or tip.diff.dist_mm <= limit_mm:
+        return None
+    return (
+        f"the tip was measured {tip.diff.dist_mm:.0f} mm off although the correction is a proved one: not believed "
+        f"(limit {limit_mm:g} mm); if this goes on, something has moved: trialcell calibrate plane"
+    )
