@@ -240,7 +240,9 @@ def _to_solids(body: Body, placed: _Placed, solids: Solids, held_may_rest: bool)
         of_name = names == name
         found.append(_Distances(name, spheres[of_name].min(axis=0), body.sphere_part[s]))
         rests = held_may_rest and name == BOX_FLOOR
-        counts = np.flatnonzero(body.box_part[b] != body.parts.index(HELD)) if rests and HELD in body.parts else slice(None)
+        counts = (
+            np.flatnonzero(body.box_part[b] != body.parts.index(HELD)) if rests and HELD in body.parts else slice(None)
+        )
         found.append(_Distances(name, boxes[of_name].min(axis=0)[counts], body.box_part[b][counts]))
     return found
 

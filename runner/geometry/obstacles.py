@@ -58,8 +58,8 @@ class HeldBlock:
 class Obstacles:
     """All that a path is checked among: what stands still, how far the jaws are open, and what they hold.
 
-    The table's top is y = 0. `held_may_rest`: the held block's clearance to the table and to the box's floor is left out,
-    for a path that begins or ends with it standing there.
+    The table's top is y = 0. `held_may_rest`: the held block's clearance to the table and to the box's floor is left
+    out, for a path that begins or ends with it standing there.
     """
 
     mast: Mast | None = None

@@ -292,6 +292,7 @@ class Planner:
         edges = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [s, 0.0, -c]]).T
         T = np.eye(4)
         T[:3, :3] = tool[:3, :3].T @ self.base.M.T @ edges
-        centre = self.base.to_base(np.array([block_xz_m[0], floor_m + self.config.block.side_mm / 2000.0, block_xz_m[1]]))
+        height_m = floor_m + self.config.block.side_mm / 2000.0
+        centre = self.base.to_base(np.array([block_xz_m[0], height_m, block_xz_m[1]]))
         T[:3, 3] = tool[:3, :3].T @ (centre - tool[:3, 3])
         return frozen(T)

@@ -37,7 +37,12 @@ _OVER_FLOOR_MM = 1.0  # beyond the margin to the box, between fingertips and the
 
 
 def plan_pick_out(
-    planner: Planner, target_xz_m: TablePoint, block_yaw_deg: float, obstacles: Obstacles
+    planner: Planner,
+    target_xz_m: TablePoint,
+    block_yaw_deg: float,
+    obstacles: Obstacles,
+    *,
+    without: frozenset[str | None] = frozenset(),
 ) -> PickPlan:
     """The way to a block that lies in the box: from over it straight down, and straight up again with it.
 
@@ -45,6 +50,7 @@ def plan_pick_out(
         target_xz_m: the block's centre.
         block_yaw_deg: of one of its edges.
         obstacles: with the box.
+        without: postures, by the `pose_id` of a plan's first lookup, that are of no use for what comes afterwards.
 
     Raises:
         NoPlan: no posture passes between the walls; it says why.
@@ -55,7 +61,9 @@ def plan_pick_out(
         return planner.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg, floor_m=_floor_m(planner))
 
     phases = Phases("pick", "reset_approach_pick", "reset_pick", planner.approach_pick.name, held_T)
-    levels = _out_levels(planner, grid, target_xz_m, block_yaw_deg)
+    levels = (
+        [c for c in level if c.name not in without] for level in _out_levels(planner, grid, target_xz_m, block_yaw_deg)
+    )
     passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, obstacles)
     return PickPlan(
         passed.line,
@@ -173,9 +181,7 @@ def _candidate(
     )
 
 
-def _turned_starts(
-    grid: GridApproach, target: TablePoint, base: BaseInCell
-) -> list[tuple[tuple[int, int], GridPose]]:
+def _turned_starts(grid: GridApproach, target: TablePoint, base: BaseInCell) -> list[tuple[tuple[int, int], GridPose]]:
     """Approach poses of a pick at the target's radius, turned round the base axis to where the target is."""
     r, shift = radius_m(target, base), base.shift_m
     at = radians(_GRID_AZIMUTH_DEG)

@@ -6,6 +6,7 @@ reason; a fault of our own is written down as crashed and then let out, never sw
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
@@ -28,24 +29,53 @@ from runs.schema.run import Ending, Result, RunLog
 from runs.schema.verdict import Verdict
 from runs.store import RunStore
 
+Course = Callable[[Trial], Ending]
+"""Stages in order, and how they end."""
+Lessons = Callable[[Trial, Ending], None]
 
-def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Observer | None = None) -> RunLog:
+
+def run_trial(
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons = learn,
+) -> RunLog:
     """Run one trial and return its finished log.
 
     Args:
         switch: pressed by whoever wants it stopped.
         observer: told every record as it is written.
+        run_id: the run's name where a plan gives it, else the next number.
+        lessons: what follows from the trial, once the arm is at rest.
 
     Raises:
         StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
     """
+    return run_course(_course, bench, store, switch=switch, observer=observer, run_id=run_id, lessons=lessons)
+
+
+def run_course(
+    course: Course,
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons | None = None,
+) -> RunLog:
+    """Run a course of stages with a log of its own: a trial, or what prepares one. See `run_trial`."""
     store.check_writable()
-    writer = store.create(RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance))
+    header = RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance)
+    writer = store.create(header, run_id=run_id)
     book = Notebook(writer, observer)
     trial = Trial(bench, book, switch, started_s=bench.clock.now_s())
     bench.arm.on_answer = book.add
     try:
-        ending = _to_the_end(trial)
+        ending = _to_the_end(trial, course, lessons)
     except StorageUnwritable:
         with suppress(ArmError):
             bench.arm.stop()
@@ -59,18 +89,19 @@ def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Ob
     return _finish(trial, ending)
 
 
-def _to_the_end(trial: Trial) -> Ending:
+def _to_the_end(trial: Trial, course: Course, lessons: Lessons | None) -> Ending:
     """The course, then rest and lessons, whatever error of ours ended the course."""
     if trial.bench.view_note is not None:
         trial.book.note(trial.bench.view_note)
     try:
-        ending = _course(trial)
+        ending = course(trial)
     except StorageUnwritable:
         raise
     except TrialcellError as error:
         ending = _early_ending(trial, error)
     rest = bring_to_rest(trial)
-    learn(trial, ending)
+    if lessons is not None:
+        lessons(trial, ending)
     return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
 
 

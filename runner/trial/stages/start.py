@@ -21,7 +21,7 @@ def start(trial: Trial) -> None:
     bench = trial.bench
     with trial.stage("stage1"):
         if not trial.dry_run:
-            _check_arm(trial)
+            check_arm(trial)
             if check_grip(trial, "stage1_grip_before").holding:
                 raise InvalidStart(
                     "the gripper already holds something", next_step="take it out and put it on the table"
@@ -37,7 +37,12 @@ def start(trial: Trial) -> None:
         trial.open_gripper("stage1_grip_open")
 
 
-def _check_arm(trial: Trial) -> None:
+def check_arm(trial: Trial) -> None:
+    """Power, latched error, servos; into the log.
+
+    Raises:
+        ArmNotReady: one of them is not as it must be.
+    """
     health = trial.bench.arm.health()
     trial.book.note(
         f"preflight arm: powered {health.powered}, error {health.error_code}, servos {health.servos_enabled}"
