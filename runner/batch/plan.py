@@ -165,6 +165,8 @@ def _given(
         )
     except StartNotPossible as error:
         raise NoSuchPlan(f"the start at ({x:g}, {z:g}) m: {error.message}") from None
+    if moves_box and not _in_workspace(start, config):
+        raise NoSuchPlan(f"the box for the start at ({x:g}, {z:g}) m would stand partly outside the workspace")
     side = config.block.side_mm / 1000.0
     wide, deep = (mm / 1000.0 for mm in config.box.outside_mm)
     gap = gap_m(footprint(start.block, (side, side)), footprint(start.box, (wide, deep)))
@@ -173,6 +175,15 @@ def _given(
             f"the start at ({x:g}, {z:g}) m is {gap * 1000:.0f} mm from the box (batch.gap_m: {config.batch.gap_m:g} m)"
         )
     return start, own
+
+
+def _in_workspace(start: Start, config: Config) -> bool:
+    """Whether the whole box is where blocks count, so that one in it is seen."""
+    wide, deep = (mm / 1000.0 for mm in config.box.outside_mm)
+    x, z = footprint(start.box, (wide, deep)).T
+    space = config.workspace
+    inside = space.x_m[0] <= x.min(), x.max() <= space.x_m[1], space.z_m[0] <= z.min(), z.max() <= space.z_m[1]
+    return all(inside)
 
 
 def _box(seed: int, number: int, config: Config) -> tuple[TablePoint, float]:
