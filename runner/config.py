@@ -127,6 +127,11 @@ class ArmSettings(Section):
     deadline_s: float = Field(25.0, gt=0, description="a move that takes longer is a fault")
     max_step_deg: float = Field(180.0, gt=0, le=360, description="largest change of one joint in one move")
     reading_margin_deg: float = Field(5.0, ge=0, description="a reading this far outside a limit is rejected")
+    rest_above_c: float = Field(55.0, gt=0, description="a servo hotter than this is rested, parked, before a trial")
+    rest_until_c: float = Field(50.0, gt=0, description="until it is down to this")
+    rest_max_s: float = Field(900.0, ge=0, description="longest such rest; then the trial is refused")
+    refuse_above_c: float = Field(68.0, gt=0, description="no trial with a servo hotter than this")
+    supply_v: Range = Field((10.8, 13.2), description="what servos may read of their supply: from, to")
 
 
 class GripperSettings(Section):
@@ -222,6 +227,12 @@ class TrialSettings(Section):
     """The trial's course."""
 
     max_pick_attempts: int = Field(3, ge=1, le=10, description="tries at the block")
+    found_held: Literal["start", "place", "ask"] = Field(
+        "start",
+        description="a block still held from a run that was cut off: start, set it down where it was taken; place, at "
+        "found_place_xz_m; ask, leave it to a person",
+    )
+    found_place_xz_m: Vec2 = Field((0.16, 0.16), description="where such a block is then set down; must be free")
     swept_j0_deg: float = Field(85.0, gt=0, le=150, description="j0 swept aside for judging, retreat and second looks")
     corrections: bool = Field(True, description="apply the correction table to detected targets")
     learn: bool = Field(True, description="let good trials teach the correction table")
@@ -290,6 +301,7 @@ class TwinSettings(Section):
         "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
     )
     faults: tuple[str, ...] = Field((), description="what goes wrong in the firmware: NAME or NAME@SECONDS")
+    servos_c: float = Field(35.0, ge=0, le=100, description="how warm the servos are at the start")
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")
     table_friction: float = Field(0.6, gt=0, description="friction of table and box")
@@ -344,9 +356,6 @@ class BatchSettings(Section):
     faults_in_a_row: int = Field(3, ge=1, description="so many crashed trials in a row pause the batch")
     reconnect_s: float = Field(300.0, ge=0, description="how long to try to reach a lost arm or camera again")
     min_free_mb: int = Field(500, ge=0, description="with less disk free than this the batch pauses")
-    rest_above_c: float = Field(60.0, gt=0, description="servo temperature above which the arm rests")
-    rest_below_v: float = Field(0.0, ge=0, description="servo voltage below which the arm rests; 0: never")
-    rest_s: float = Field(120.0, gt=0, description="a rest, before the servos are asked again")
 
     @field_validator("call_url")
     @classmethod

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.arms.arrival import MoveControl
-from runner.arms.errors import ArmNotReady
 from runner.arms.guard import GuardedArm, GuardRules
+from runner.arms.health import check_ready
 from runner.arms.protocol import ArmHealth, Clock
 from runner.cell import Cell
 from runner.config import Config
@@ -24,6 +24,8 @@ from runner.kinematics.model import FloatArray
 from runner.station import open_arm
 from runner.table.postures import arm_of
 from runner.table.transfer import plan_transfer
+from runner.trial.stop import StoppableClock, StopSwitch
+from runs.latch import StopLatch
 from runs.schema.geometry import Point
 from runs.schema.motion import MoveRecord
 
@@ -96,27 +98,20 @@ class ArmInHand:
         return self._arm.read_gripper_value()
 
     def _check(self) -> None:
-        health = self._arm.health()
-        if not health.powered:
-            raise ArmNotReady("the arm has no power", next_step="switch it on")
-        if health.error_code:
-            raise ArmNotReady(
-                f"the arm has latched error {health.error_code}", next_step="look at the arm, then power it off and on"
-            )
-        if health.servos_enabled is False:
-            raise ArmNotReady("a servo is off", next_step="look at the arm, then power it off and on")
+        check_ready(self._arm.health(), self._config.arm)
 
 
 @contextmanager
-def arm_in_hand(cell: Cell) -> Iterator[ArmInHand]:
-    """The cell's arm, connected, and let go of afterwards.
+def arm_in_hand(cell: Cell, *, moves: bool = True) -> Iterator[ArmInHand]:
+    """The cell's arm, connected, and let go of afterwards. A stop latched meanwhile holds what `moves` still.
 
     Raises:
         WrongRequest, ArmUnreachable, PortBusy, NoAnswer: it can't be had.
     """
     config = cell.config
     model, base = arm_of(config)
-    with open_arm(cell, model) as (arm, clock):
+    with open_arm(cell, model) as (arm, time_there):
+        clock = StoppableClock(time_there, StopSwitch(), StopLatch(cell.folder) if moves else None)
         guard = GuardedArm(arm, base, GuardRules.of(model, config.arm, config.table, config.guard))
         guard.obstacles = obstacles_of(config)
         yield ArmInHand(guard, clock, base, config)

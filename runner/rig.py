@@ -141,7 +141,7 @@ def _bench(
     view, view_note = _view(cell, station)
     guard = GuardedArm(station.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
     guard.obstacles = obstacles_of(config)
-    clock = StoppableClock(station.clock, switch)
+    clock = StoppableClock(station.clock, switch, StopLatch(cell.folder))
     provenance, belongs_to = _provenance(cell, tables, station, seed)
     return Bench(
         config=config,

@@ -203,6 +203,11 @@ class RunStore:
         names = sorted(self._names(), key=lambda match: (int(match[1]), match[0]))
         return tuple(self._entry(match[0]) for match in names)
 
+    def newest(self, count: int) -> tuple[RunEntry, ...]:
+        """At most so many runs, the one begun last first."""
+        names = sorted(self._names(), key=lambda match: (int(match[1]), match[0]), reverse=True)
+        return tuple(self._entry(match[0]) for match in names[:count])
+
     def _entry(self, run_id: str) -> RunEntry:
         folder = self.runs_dir / run_id
         return RunEntry(run_id, folder, state_of(folder))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ _JAWS_S = 1.0  # jaws that have not moved by then were not listening
 _JAWS_SETTLE_S = 2.0
 _JAW_MOVED, _JAW_THERE = 3.0, 4.0
 _SULK_S, _SULK_PAUSE_S = 45.0, 1.0  # a gripper that closes hard silences the controller for about 40 s
+_Answer = TypeVar("_Answer")
 _STOP = WireFrame(Cmd.CLEAR_QUEUE).encode() + WireFrame(Cmd.STOP).encode()
 
 
@@ -181,10 +183,11 @@ class MyCobotArm:
         Raises:
             NoAnswer, OddAnswer: to the question for power or error. ArmRestarted: since it was connected.
         """
-        powered = self._number("is_power_on")
+        powered = self._when_awake(lambda: self._number("is_power_on"))
         error = self._number("get_error_information")
         servos = self._optional("is_all_servo_enable")
         reboots = self._optional("get_reboot_count")
+        version = self._optional("get_system_version")
         if isinstance(reboots, int) and reboots >= 0:
             before, self._reboots = self._reboots, reboots
             if before is not None and before != reboots:
@@ -196,6 +199,7 @@ class MyCobotArm:
             temperatures_c=self._figures("get_servo_temps"),
             voltages_v=self._figures("get_servo_voltages"),
             reboot_count=self._reboots,
+            firmware=f"{version:.1f}" if isinstance(version, int | float) and version > 0 else None,
         )
 
     def close(self) -> None:
@@ -207,17 +211,28 @@ class MyCobotArm:
             self._lock.release()
 
     def _angles(self) -> object:
-        """The client's answer for the angles; a controller that sulks after a gripper command is waited for."""
+        """The client's answer for the angles."""
+        try:
+            return self._when_awake(lambda: self._link.ask("get_angles"))
+        except OddAnswer as error:
+            raise ReadingRejected(error.got, error.message) from error
+        except NoAnswer as error:
+            raise ReadingRejected(None, error.message) from error
+
+    def _when_awake(self, ask: Callable[[], _Answer]) -> _Answer:
+        """An answer from a controller that may sulk after a gripper command: that is waited for.
+
+        Raises:
+            NoAnswer: it is silent for another reason, or for longer.
+        """
         began_s = self._time.now_s()
         while True:
             try:
-                return self._link.ask("get_angles")
-            except OddAnswer as error:
-                raise ReadingRejected(error.got, error.message) from error
-            except NoAnswer as error:
+                return ask()
+            except NoAnswer:
                 now_s = self._time.now_s()
                 if now_s - self._jaws_told_s > _SULK_S or now_s - began_s > _SULK_S:
-                    raise ReadingRejected(None, error.message) from error
+                    raise
                 self._time.sleep(_SULK_PAUSE_S)
 
     def _hand_over(self, reading: FloatArray) -> None:

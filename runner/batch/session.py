@@ -16,6 +16,7 @@ from runner.batch.call import call_person
 from runner.batch.desk import Cells, Desk, last_picture, open_desk
 from runner.batch.ends import ended_of
 from runner.batch.lessons import later
+from runner.batch.logs import LogsSoFar
 from runner.batch.pause import Pause
 from runner.config import Config
 from runner.trial.bench import Bench
@@ -66,6 +67,7 @@ class Session:
         self._cell = next(iter(cells.values()))
         self._store, self._resets = RunStore(self._cell.runs_dir), RunStore(batch.resets_dir)
         self._taken = {start.index for start in plan.starts if self._number_taken(start)}
+        self._logs = LogsSoFar(self._store, self._resets)
         self._faults = 0
 
     @property
@@ -143,6 +145,7 @@ class Session:
                 waited_s += wait_s
             else:
                 if desk.twin is not None:
+                    self._logs.new_world()
                     self._batch.add(SceneMade(at=utc_text(), start=start.index, by="new world"))
                 return desk
 
@@ -151,7 +154,6 @@ class Session:
         bench = desk.bench_for(start, self._plan.batch_id)
         if not fresh:
             desk.relight(start)
-            self._rest(bench)
             halt = self._scene(desk, bench, start)
             if halt is not None:
                 return halt
@@ -167,6 +169,7 @@ class Session:
             run_id = self._run_id(start)
             self._taken.add(start.index)
             self._batch.add(TrialStarted(at=utc_text(), start=start.index, run_id=run_id))
+            self._logs.begins(self._store, run_id)
             try:
                 return run_trial(
                     bench,
@@ -175,6 +178,7 @@ class Session:
                     observer=self._observer,
                     run_id=run_id,
                     lessons=later,
+                    before=self._logs.under_way,
                 )
             except RunExists:
                 continue
@@ -199,8 +203,15 @@ class Session:
         goal = Goal(start.block_xz_m, start.block_yaw_deg, settings.start_tolerance_mm, settings.start_tolerance_deg)
         switch = self._pause.switch
         reset = run_reset(
-            bench, self._resets, goal, attempts=settings.reset_attempts, switch=switch, observer=self._observer
+            bench,
+            self._resets,
+            goal,
+            attempts=settings.reset_attempts,
+            switch=switch,
+            observer=self._observer,
+            before=self._logs.under_way,
         )
+        self._logs.begins(self._resets, reset.log.run_id)
         desk.share(bench)
         self._batch.add(_reset_event(reset, start))
         if reset.done:
@@ -233,22 +244,6 @@ class Session:
         picture = None if reset_id is None else last_picture(self._batch.resets_dir / reset_id)
         call_person(self._batch, self._config.batch, start=start, why=why, suggestion=suggestion, picture=picture)
         return Halt(by, why)
-
-    def _rest(self, bench: Bench) -> None:
-        """Leave a hot or tired arm alone until it has recovered, or somebody asks to stop."""
-        settings = self._config.batch
-        while not self._pause.asked:
-            health = bench.arm.health()
-            hot = max(health.temperatures_c or (0.0,))
-            low = min(health.voltages_v or (float("inf"),))
-            if hot > settings.rest_above_c:
-                why = f"a servo is at {hot:.0f} °C (batch.rest_above_c: {settings.rest_above_c:g})"
-            elif low < settings.rest_below_v:
-                why = f"a servo has {low:.1f} V (batch.rest_below_v: {settings.rest_below_v:g})"
-            else:
-                return
-            self._batch.add(Rested(at=utc_text(), seconds=settings.rest_s, why=why))
-            bench.clock.sleep(settings.rest_s)
 
 
 def _reset_event(reset: Reset, start: PlannedStart) -> ResetEnded:

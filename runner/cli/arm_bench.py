@@ -152,7 +152,7 @@ def _in_hand(
         if moves:
             stack.enter_context(CellLock(opened.folder))
             refuse_latched(StopLatch(opened.folder).read())
-        yield stack.enter_context(arm_in_hand(opened)), opened.config
+        yield stack.enter_context(arm_in_hand(opened, moves=moves)), opened.config
 
 
 def _moved(cell: Path, set_: list[str] | None, speed: int | None, json: bool, act: Any) -> int:

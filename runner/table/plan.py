@@ -285,7 +285,11 @@ class Planner:
     ) -> FloatArray:
         """The gripped block's centre and edges in the tool frame, shape (4, 4), right-handed; its second edge is up.
 
-        `floor_m`: the height of what it lies on.
+        Args:
+            grasp_deg: the pose at the grasp, shape (n_joints,), with the block standing on the table.
+            block_xz_m: where it stands then.
+            yaw_deg: direction of one of its edges then.
+            floor_m: the height of what it stands on, where that is not the table.
         """
         tool = tool_pose(grasp_deg, self.arm)
         c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))

@@ -11,19 +11,22 @@ from math import hypot
 
 import numpy as np
 
+from runner.arms.health import check_ready
 from runner.geometry import HeldBlock, obstacles_of
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
 from runner.table.plan_reset import plan_pick_out, plan_set_down
 from runner.trial.bench import Bench
+from runner.trial.condition import check_health, rest_if_hot
 from runner.trial.drift import moved_camera
 from runner.trial.errors import InvalidStart
+from runner.trial.found import UnderWay, what_was_under_way
 from runner.trial.grip import check_grip, let_go
 from runner.trial.look import look
 from runner.trial.notebook import Observer
-from runner.trial.sequence import run_course
+from runner.trial.sequence import Before, run_course
+from runner.trial.settle import settle_first
 from runner.trial.stages.find import box_xz_m, look_until_clear
-from runner.trial.stages.start import check_arm
 from runner.trial.stop import StopSwitch
 from runner.trial.trial import Seen, Trial
 from runs.schema.geometry import TablePoint
@@ -78,9 +81,9 @@ class _Course:
     off: tuple[float, float] | None = None
     why: list[str] = field(default_factory=list)
 
-    def __call__(self, trial: Trial) -> Ending:
+    def __call__(self, trial: Trial, under_way: UnderWay | None) -> Ending:
         with trial.stage("reset_start"):
-            _begin(trial)
+            _begin(trial, under_way)
         while True:
             seen = self._looked(trial)
             if seen is None:
@@ -131,22 +134,26 @@ def run_reset(
     attempts: int,
     switch: StopSwitch,
     observer: Observer | None = None,
+    before: Before = what_was_under_way,
 ) -> Reset:
     """Bring the block to the goal, in at most so many tries; the arm ends at home, as after a trial.
+
+    Args:
+        before: says what an earlier run or reset left, which is put right first.
 
     Raises:
         StorageUnwritable: the log can't be written.
     """
     course = _Course(goal, attempts)
-    log = run_course(course, bench, store, switch=switch, observer=observer)
+    log = run_course(course, bench, store, switch=switch, observer=observer, before=before)
     off = course.off or (None, None)
     return Reset(log, log.result == "completed", course.tries, course.tries > 0, *off)
 
 
-def _begin(trial: Trial) -> None:
-    check_arm(trial)
-    if check_grip(trial, "reset_grip_before").holding:
-        raise InvalidStart("the gripper already holds something", next_step="take it out and put it on the table")
+def _begin(trial: Trial, under_way: UnderWay | None) -> None:
+    check_ready(check_health(trial, "reset_start"), trial.bench.config.arm)
+    settle_first(trial, under_way)
+    rest_if_hot(trial)
     _home(trial)
 
 

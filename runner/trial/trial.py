@@ -26,6 +26,7 @@ from runner.trial.bench import Bench
 from runner.trial.errors import BlockLost, InvalidStart, Stopped
 from runner.trial.notebook import Notebook
 from runner.trial.stop import StopSwitch
+from runs.errors import StorageUnwritable, TrialcellError
 from runs.schema.detection import BlockDetection, BoxDetection
 from runs.schema.geometry import Joints
 from runs.schema.motion import GripperRecord, GripperTry, GripReading, LookupRecord, MoveRecord
@@ -108,16 +109,24 @@ class Trial:
             self._would_move(label, path_deg, tolerance_deg, line_off_mm)
             return np.zeros_like(path_deg[-1])
         self.standing_deg = None
-        arrival: Arrival = self.bench.mover.move(
-            label,
-            path_deg,
-            tolerance_deg=tolerance_deg,
-            correct=correct,
-            take_off_sag=take_off_sag,
-            touching=touching,
-            line_off_mm=line_off_mm,
-            attempt=self.attempt,
-        )
+        mover = self.bench.mover
+        try:
+            arrival: Arrival = mover.move(
+                label,
+                path_deg,
+                tolerance_deg=tolerance_deg,
+                correct=correct,
+                take_off_sag=take_off_sag,
+                touching=touching,
+                line_off_mm=line_off_mm,
+                attempt=self.attempt,
+            )
+        except StorageUnwritable:
+            raise
+        except TrialcellError:
+            if mover.failed is not None:
+                self.book.add(mover.failed)
+            raise
         self.standing_deg = path_deg[-1]
         self.book.add(arrival.record)
         return arrival.residual_deg

@@ -10,7 +10,7 @@ from runs.errors import Family
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord, TipDetection
 from runs.schema.geometry import Joints, TablePoint
-from runs.schema.motion import GripperRecord, GuardRecord, LookupRecord, MoveRecord
+from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
 from runs.schema.verdict import Judgment, Rejudged, Ruling, Verdict, Word
 
 Result = Literal["completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed"]
@@ -200,6 +200,7 @@ class RunLog(Record):
     provenance: Provenance | None = None
     stage_records: tuple[StageRecord, ...] = ()
     guards: tuple[GuardRecord, ...] = ()
+    health: tuple[HealthRecord, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     rejudged: tuple[Rejudged, ...] = ()

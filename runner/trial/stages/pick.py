@@ -5,6 +5,7 @@ from __future__ import annotations
 from judges.protocol import LabelledPicture
 from runner.geometry import HeldBlock
 from runner.table.plan import PickPlan
+from runner.trial.condition import check_health
 from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask, attempt_record
 from runner.trial.rest import set_down
@@ -45,6 +46,8 @@ def pick(trial: Trial, seen: Seen, plan: PickPlan) -> Verdict:
     with trial.stage("stage5", attempt=trial.attempt):
         trial.set_down_line = plan.line
         trial.close_gripper("stage5_grip_close")
+        if not trial.dry_run:
+            check_health(trial, "stage5")  # a gripper that starts has been seen to restart the controller
         check_grip(trial, "stage5_grip_check", on_table=True)
         _now_holding(trial, plan, on_table=True)
     with trial.stage("stage6", attempt=trial.attempt):

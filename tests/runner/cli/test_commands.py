@@ -291,6 +291,9 @@ def test_stop_is_latched_and_cleared_by_a_person(trialcell, tmp_path):
     assert told.code == 0
     assert told.object["latched"] is True
     assert told.object["stop"]["why"] == "smoke"
+    nobody = trialcell("stop", "--cell", cell, "--clear")
+    assert nobody.code == 2
+    assert "say who has looked at the cell, --by NAME" in nobody.err
     cleared = trialcell("stop", "--cell", cell, "--clear", "--by", "Maya", "--json")
     assert (cleared.object["latched"], cleared.object["was"]["by"]) == (False, "Maya")
     assert "no stop was latched" in trialcell("stop", "--cell", cell, "--clear").out
