@@ -98,6 +98,7 @@ class BatchState:
             return  # told twice: by the worker, and by whoever found its run
         self._told.add(event.run_id)
         self.ended.append(event)
+        self.rested_s += event.rested_s
         self.last = event
         if not event.cut_off and event.result != "stopped":
             self.final[event.start] = event
@@ -126,7 +127,8 @@ class BatchState:
     @property
     def arm_s(self) -> float:
         """The arm's clock over all trials and resets, rests left out, seconds."""
-        return sum(e.duration_s or 0.0 for e in self.ended) + sum(r.duration_s or 0.0 for r in self.resets)
+        trials_s = sum((e.duration_s or 0.0) - e.rested_s for e in self.ended)
+        return trials_s + sum(r.duration_s or 0.0 for r in self.resets)
 
     def per_hour(self) -> float | None:
         """Finished starts an hour of the arm's clock, resets included and rests left out."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from time import monotonic, sleep
 
+from runner.trial.condition import RESTED
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.errors import NotARunLog, RunInProgress
@@ -32,7 +33,15 @@ def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
         truth_in_box=in_box,
         cut_off=log.recovered and log.duration_s is None,
         tip_mm=tips[0] if tips else None,
+        rested_s=_rested_s(log),
     )
+
+
+def _rested_s(log: RunLog) -> float:
+    """How long a trial's first stage took that had to wait for hot servos; 0 where none had."""
+    if not any(record.stage == RESTED for record in log.health):
+        return 0.0
+    return next((stage.duration_s or 0.0 for stage in log.stage_records if stage.name == "stage1"), 0.0)
 
 
 def close_cut_off(

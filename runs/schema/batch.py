@@ -81,6 +81,7 @@ class TrialEnded(Record):
     truth_in_box: bool | None = None
     cut_off: bool = False  # the program ended before the trial did: the start is run again
     tip_mm: float | None = None  # tip minus block at the first attempt
+    rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
 class SceneMade(Record):
