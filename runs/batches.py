@@ -7,6 +7,7 @@ what has become of the batch is always worked out from both. It runs nothing.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,9 +104,18 @@ class BatchFolder:
         with storage(self._events):
             lock.acquire()
         try:
-            append_line(self._events, _EVENT.dump_json(event))
+            append_line(self._events, self._after_a_torn_line() + _EVENT.dump_json(event))
         finally:
             lock.release()
+
+    def _after_a_torn_line(self) -> bytes:
+        """What has to stand before the next line: a line that a crash tore ends there, and takes nothing with it."""
+        try:
+            with self._events.open("rb") as file:
+                file.seek(-1, os.SEEK_END)
+                return b"" if file.read(1) == b"\n" else b"\n"
+        except OSError:  # not there yet, or empty
+            return b""
 
     def events(self) -> list[BatchEvent]:
         """All events in order. A line that was torn by a crash is left out: what it would have said is found again."""
