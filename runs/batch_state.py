@@ -16,6 +16,7 @@ from runs.schema.batch import (
     BatchEvent,
     BatchPlan,
     Called,
+    Enough,
     Finished,
     Paused,
     PlannedStart,
@@ -48,6 +49,7 @@ class BatchState:
     rested_s: float = 0.0
     worked_wall_s: float = 0.0
     paused: Paused | None = None
+    enough: Enough | None = None
     finished_at: str | None = None
     last: TrialEnded | None = None
     _told: set[str] = field(default_factory=set)
@@ -84,6 +86,8 @@ class BatchState:
                 self.rested_s += event.seconds
             case Paused():
                 self.paused = event
+            case Enough():
+                self.enough = event
             case Finished():
                 self.finished_at = event.at
         if not isinstance(event, Started) and self._last_at is not None and self._since is not None:
@@ -110,8 +114,19 @@ class BatchState:
 
     @property
     def done(self) -> bool:
-        """Whether every planned start has a final result."""
-        return len(self.final) == len(self.plan.starts)
+        """Whether every planned start has a final result, or enough is known without the rest."""
+        return self.enough is not None or len(self.final) == len(self.plan.starts)
+
+    def pairs(self) -> tuple[int, int, int, int]:
+        """Pairs of which both trials were judged: both completed, only A's, only B's, neither."""
+        counts: Counter[tuple[bool, bool]] = Counter()
+        by_pair: dict[int, dict[str | None, bool]] = {}
+        for start in self.plan.starts:
+            end = self.final.get(start.index)
+            if end is not None and end.result in JUDGED:
+                by_pair.setdefault(start.pair, {})[start.arm] = end.result == "completed"
+        counts.update((won["A"], won["B"]) for won in by_pair.values() if "A" in won and "B" in won)
+        return counts[True, True], counts[True, False], counts[False, True], counts[False, False]
 
     def counts(self) -> Counter[str]:
         """How the finished starts ended."""
@@ -166,6 +181,8 @@ class BatchState:
                        "teleported": sum(s.by == "teleport" for s in self.scenes),
                        "by_twin_person": sum(s.by == "twin person" for s in self.scenes)},
             "calls": [call.model_dump(mode="json") for call in self.calls],
+            "pairs": dict(zip(("both", "only_a", "only_b", "neither"), self.pairs(), strict=True)) if arms else None,
+            "enough": None if self.enough is None else self.enough.why,
             "rounds_taught": len(self.taught),
             "units_per_hour": self.per_hour(),
             "units_per_hour_wall": self.per_hour_wall(),

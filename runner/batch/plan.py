@@ -57,6 +57,8 @@ class PlanRequest:
     settings: tuple[str, ...] = ()
     settings_a: tuple[str, ...] = ()
     settings_b: tuple[str, ...] = ()
+    stop_within: float | None = None
+    stop_decided: bool = False
 
 
 def make_plan(
@@ -70,6 +72,8 @@ def make_plan(
     if request.n < 1:
         raise NoSuchPlan("a batch has at least one start", next_step="for example: trialcell batch 20")
     moves_box = config.arm.kind == "twin"
+    if request.stop_decided and not (request.settings_a or request.settings_b):
+        raise NoSuchPlan("there is no A and B to decide between", next_step="give their settings: --a, --b")
     two = bool(request.settings_a or request.settings_b)
     order = stream(request.seed, "batch order")
     places = _places(request, config)
@@ -107,6 +111,8 @@ def make_plan(
         settings=request.settings,
         settings_a=request.settings_a,
         settings_b=request.settings_b,
+        stop_within=request.stop_within,
+        stop_decided=request.stop_decided,
         first_number=first_number,
         starts=tuple(_in_rounds(starts, config.batch.round)),
     )

@@ -23,9 +23,10 @@ from runner.station import WrongRequest
 from runner.trial.notebook import Observer
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
+from runs.enough import why_enough
 from runs.events import utc_text
 from runs.lock import CellLock
-from runs.schema.batch import BatchPlan, Finished, Paused, PlannedStart, Started
+from runs.schema.batch import BatchPlan, Enough, Finished, Paused, PlannedStart, Started
 from runs.store import RunStore
 
 _OF_THE_DESK = ("twin", "camera", "block", "box", "workspace", "calibration", "cell", "batch")
@@ -152,6 +153,10 @@ def _rounds(cell: Cell, batch: BatchFolder, plan: BatchPlan, engine: Engine) -> 
         state = BatchState.of(plan, batch.events())
         if number in state.taught:
             continue
+        enough = why_enough(state) if number > 0 else None
+        if enough is not None:
+            batch.add(Enough(at=utc_text(), round=number - 1, why=enough))
+            return None
         starts = list(members)
         due = [start for start in starts if start.index not in state.final]
         sessions = [list(group) for _, group in groupby(due, key=lambda start: start.session)]

@@ -52,12 +52,19 @@ ProfileOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes of a twin batch; by the settings one a core.")
 ]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(metavar="5%|decided", help="End early: once the rate is known so well, or A from B."),
+]
+CountArgument = Annotated[
+    int | None, typer.Argument(min=1, metavar="[N]", help="How many starts; by default all of a file.")
+]
 NameArgument = Annotated[str, typer.Argument(metavar="[BATCH]", help="Its id or number; the latest by default.")]
 
 
 @app.command(epilog="Example: trialcell batch run 20 --kind halton --profile field")
 def run(
-    n: Annotated[int, typer.Argument(min=1, metavar="N", help="How many starts.")],
+    n: CountArgument = None,
     kind: KindOption = "random",
     file: FromOption = None,
     seed: SeedOption = 1,
@@ -65,6 +72,7 @@ def run(
     a: AOption = None,
     b: BOption = None,
     set_: SetOption = None,
+    until: UntilOption = None,
     workers: WorkersOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
@@ -77,7 +85,7 @@ def run(
 
     settings = _settings(set_, profile)
     opened = open_cell(cell, settings)
-    plan = _planned(opened, n, kind, file, seed, settings, a, b)
+    plan = _planned(opened, n, kind, file, seed, settings, a, b, until)
     from runs.batches import BatchStore
 
     return _go(opened, BatchStore(opened.folder).create(plan), workers, Output(as_json=json))
@@ -170,25 +178,34 @@ def list_(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
 
 @app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.csv")
 def plan(
-    n: Annotated[int, typer.Argument(min=1, metavar="N", help="How many starts.")],
+    n: CountArgument = None,
     kind: KindOption = "random",
     file: FromOption = None,
     seed: SeedOption = 1,
     a: AOption = None,
     b: BOption = None,
     set_: SetOption = None,
+    until: UntilOption = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the starts here, as CSV for --from.")] = None,
+    detect: Annotated[
+        str | None, typer.Option(metavar="5%", help="Say how many pairs it takes to see such a difference of A and B.")
+    ] = None,
+    base: Annotated[str, typer.Option(metavar="90%", help="How often the worse of the two succeeds.")] = "90%",
+    power: Annotated[str, typer.Option(metavar="80%", help="The chance with which it is to be seen.")] = "80%",
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
-    """Show what a batch would try, without running it."""
+    """Show what a batch would try, without running it; or with --detect, how large it has to be."""
+    if detect is not None:
+        shares = _share(detect, "--detect"), _share(base, "--base"), _share(power, "--power")
+        return _sized(*shares, Output(as_json=json))
     from runner.batch.plan_file import places_csv
     from runner.cell import open_cell
     from runner.cli.batch_map import map_of
     from runs.files import write_atomic
 
     opened = open_cell(cell, _settings(set_, None))
-    made = _planned(opened, n, kind, file, seed, _settings(set_, None), a, b)
+    made = _planned(opened, n, kind, file, seed, _settings(set_, None), a, b, until)
     if out is not None:
         write_atomic(out, places_csv(made).encode())
     sessions, rounds = len({s.session for s in made.starts}), made.starts[-1].round + 1
@@ -201,15 +218,47 @@ def _settings(set_: list[str] | None, profile: str | None) -> tuple[str, ...]:
     return (*(set_ or ()), *((f"twin.profile={profile}",) if profile else ()))
 
 
+def _share(text: str, option: str) -> float:
+    """`5%` or `0.05` as 0.05."""
+    from math import isfinite
+
+    try:
+        share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        share = float("nan")
+    if not isfinite(share) or not 0.0 < share < 1.0:
+        raise typer.BadParameter(f"{option} wants a share between 0 and 100 %, for example 5%; got {text!r}")
+    return share
+
+
+def _sized(difference: float, base: float, power: float, out: Output) -> int:
+    """How many pairs of trials it takes."""
+    from dataclasses import asdict
+
+    from runs.sizing import MOST_TRIALS, trials_to_detect
+
+    needed = trials_to_detect(difference, base=base, power=power)
+    if needed is None:
+        raise typer.BadParameter(f"that takes more than {MOST_TRIALS} pairs; look for a larger difference")
+    out.answer(
+        {**asdict(needed), "trials": needed.trials},
+        f"{needed.pairs} pairs, {needed.trials} trials: a difference of {difference:.1%} over {needed.base:.0%} is "
+        f"then seen with a chance of {needed.power:.0%}",
+        f"run them: trialcell batch run {needed.pairs} --a KEY=VALUE --b KEY=VALUE",
+    )
+    return 0
+
+
 def _planned(
     opened: Cell,
-    n: int,
+    n: int | None,
     kind: Kind,
     file: Path | None,
     seed: int,
     settings: tuple[str, ...],
     a: list[str] | None,
     b: list[str] | None,
+    until: str | None,
 ) -> BatchPlan:
     from runner.batch.plan import PlanRequest, make_plan
     from runner.batch.plan_file import read_places
@@ -219,11 +268,17 @@ def _planned(
     from runs.events import utc_text
     from runs.store import RunStore
 
+    places = () if file is None else read_places(file)
+    if n is None and not places:
+        raise typer.BadParameter("how many starts? for example: trialcell batch 20")
+    decided = until == "decided"
     request = PlanRequest(
-        n=n,
+        n=n or len(places),
         kind=kind if file is None else "file",
         seed=seed,
-        places=() if file is None else read_places(file),
+        places=places,
+        stop_decided=decided,
+        stop_within=None if until is None or decided else _share(until, "--until"),
         settings=settings,
         settings_a=tuple(a or ()),
         settings_b=tuple(b or ()),

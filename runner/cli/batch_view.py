@@ -20,7 +20,7 @@ from rich.text import Text
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.figures import clean
-from runs.schema.batch import BatchEvent, BatchPlan, Called, Paused, ResetEnded, Rested, RoundTaught, TrialEnded
+from runs.schema.batch import BatchEvent, BatchPlan, Called, Enough, Paused, ResetEnded, Rested, RoundTaught, TrialEnded
 from runs.statistics import Rate
 
 _LOOK_S = 0.5
@@ -101,6 +101,11 @@ def figures(state: BatchState) -> list[Any]:
         name = f"{arm}  " if arm else ""
         first, all_ = state.success(first_attempt=True, arm=arm), state.success(arm=arm)
         lines.append(Text(f"{name}success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"))
+    if arms:
+        both, only_a, only_b, neither = state.pairs()
+        lines.append(Text(f"pairs: both {both}, only A {only_a}, only B {only_b}, neither {neither}"))
+    if state.enough is not None:
+        lines.append(Text(f"enough is known: {state.enough.why}", style="green"))
     counts = state.counts()
     apart = [f"{counts[name]} {name}" for name in ("invalid", "refused", "crashed") if counts[name]]
     cut_off = sum(event.cut_off for event in state.ended)
@@ -147,6 +152,8 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
             return Text(f"a person was called{ways}: {clean(event.why)}\n  → {clean(event.suggestion)}", style="yellow")
         case Paused():
             return Text(f"paused: {clean(event.why)}", style="yellow")
+        case Enough():
+            return Text(f"enough is known: {event.why}", style="green")
         case Rested():
             return Text(f"waited {event.seconds:.0f} s: {clean(event.why)}", style="dim")
         case RoundTaught(lessons=lessons) if lessons:

@@ -44,6 +44,8 @@ class BatchPlan(Record):
     settings: tuple[str, ...] = ()
     settings_a: tuple[str, ...] = ()
     settings_b: tuple[str, ...] = ()
+    stop_within: float | None = None  # enough is known once the success rate is, to so much on either side
+    stop_decided: bool = False  # or once it is, which of A and B is better
     first_number: int
     starts: tuple[PlannedStart, ...]
 
@@ -150,14 +152,23 @@ class Paused(Record):
     by: Literal["person", "call", "disk", "faults", "latch"]
 
 
+class Enough(Record):
+    """After a round: what the plan was to find out is known, and the starts that are left are not run."""
+
+    kind: Literal["enough"] = "enough"
+    at: str
+    round: int
+    why: str
+
+
 class Finished(Record):
-    """Every planned start has a final result."""
+    """Every planned start has a final result, or enough is known."""
 
     kind: Literal["finished"] = "finished"
     at: str
 
 
 BatchEvent = Annotated[
-    Started | TrialStarted | TrialEnded | SceneMade | ResetEnded | Called | RoundTaught | Rested | Paused | Finished,
+    Started | TrialStarted | TrialEnded | SceneMade | ResetEnded | Called | RoundTaught | Rested | Paused | Enough | Finished,
     Field(discriminator="kind"),
 ]

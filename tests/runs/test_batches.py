@@ -8,10 +8,12 @@ import pytest
 
 from runs.batch_state import BatchState
 from runs.batches import BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
+from runs.enough import why_enough
 from runs.errors import NewerThanUs
 from runs.schema.batch import (
     BatchPlan,
     Called,
+    Enough,
     Finished,
     Paused,
     PlannedStart,
@@ -67,7 +69,9 @@ def test_events_from_many_hands_are_all_there(batch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(event.run_id for event in batch.events()) == sorted(f"run_{w}_{i}" for w in range(4) for i in range(20))
+    assert sorted(event.run_id for event in batch.events()) == sorted(
+        f"run_{w}_{i}" for w in range(4) for i in range(20)
+    )
 
 
 def test_a_line_that_a_crash_tore_is_left_out_and_the_next_is_read(batch):
@@ -194,3 +198,25 @@ def test_a_call_is_told_with_what_to_do():
     call = Called(at=at(0), start=0, why="the block is gone", suggestion="put it back", told_by=("command",))
     told = BatchState.of(plan_of(1), [call]).summary(running=False)
     assert told["calls"][0]["suggestion"] == "put it back"
+
+
+def test_enough_is_known_once_the_rate_is_or_one_of_two_is_better():
+    plan = plan_of(200)
+    ends = [ended(i) for i in range(150)]
+    within = BatchState.of(plan.model_copy(update={"stop_within": 0.05}), ends)
+    assert "success rate" in why_enough(within)
+    assert why_enough(BatchState.of(plan.model_copy(update={"stop_within": 0.05}), ends[:10])) is None
+    assert why_enough(BatchState.of(plan, ends)) is None
+    two = plan_of(200, two=True).model_copy(update={"stop_decided": True})
+    lost = [ended(i, "failed" if i % 2 == 0 else "completed") for i in range(40)]
+    assert why_enough(BatchState.of(two, lost)).startswith("B is better")
+    even = [ended(i) for i in range(40)]
+    assert why_enough(BatchState.of(two, even)) is None
+    assert BatchState.of(two, lost).pairs() == (0, 0, 20, 0)
+
+
+def test_a_batch_that_knows_enough_is_done():
+    state = BatchState.of(plan_of(9), [ended(0), Enough(at=at(1), round=0, why="it is known")])
+    assert state.done
+    assert state.summary(running=False)["state"] == "finished"
+    assert state.summary(running=False)["finished"] == 1
