@@ -169,6 +169,16 @@ class Finished(Record):
 
 
 BatchEvent = Annotated[
-    Started | TrialStarted | TrialEnded | SceneMade | ResetEnded | Called | RoundTaught | Rested | Paused | Enough | Finished,
+    Started
+    | TrialStarted
+    | TrialEnded
+    | SceneMade
+    | ResetEnded
+    | Called
+    | RoundTaught
+    | Rested
+    | Paused
+    | Enough
+    | Finished,
     Field(discriminator="kind"),
 ]
