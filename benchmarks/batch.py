@@ -1,7 +1,7 @@
 """Twin batches: trials an hour with one worker and with two, and what pictures, resets and the live view cost.
 
-The same plan each time, in fresh copies of one cell, one after the other in this run: ratios count, not hours. Compared by
-wall time and by processor time; the results of all must be the same, and that is checked. Results in the twin only.
+The same plan each time, in fresh copies of one cell, one after the other in this run: ratios count, not hours. Compared
+by wall time and by processor time; the results of all must be the same, and that is checked. Results in the twin only.
 Prints a table; with --json one object.
 """
 
