@@ -18,6 +18,7 @@ from runner.batch.ends import ended_of
 from runner.batch.lessons import later
 from runner.batch.logs import LogsSoFar
 from runner.batch.pause import Pause
+from runner.batch.thin import thin
 from runner.config import Config
 from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
@@ -68,7 +69,7 @@ class Session:
         self._store, self._resets = RunStore(self._cell.runs_dir), RunStore(batch.resets_dir)
         self._taken = {start.index for start in plan.starts if self._number_taken(start)}
         self._logs = LogsSoFar(self._store, self._resets)
-        self._faults = 0
+        self._faults = self._invalid = 0
 
     @property
     def _config(self) -> Config:
@@ -160,7 +161,13 @@ class Session:
         log = self._tried(bench, start)
         desk.share(bench)
         self._faults = self._faults + 1 if log.result == "crashed" else 0
+        self._invalid = self._invalid + 1 if log.result == "invalid" else 0
+        thin(log, self._store.runs_dir / log.run_id, self._config.batch, start.index)
         self._batch.add(ended_of(log, start.index, in_box=desk.in_box()))
+        if self._invalid >= self._config.batch.invalid_in_a_row:
+            why = "" if log.ending is None else log.ending.reason
+            self._invalid = 0
+            return self._called(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
         return _ASKED if log.result == "stopped" else None
 
     def _tried(self, bench: Bench, start: PlannedStart) -> RunLog:
@@ -213,6 +220,7 @@ class Session:
         )
         self._logs.begins(self._resets, reset.log.run_id)
         desk.share(bench)
+        thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
         self._batch.add(_reset_event(reset, start))
         if reset.done:
             return None
@@ -258,4 +266,7 @@ def _reset_event(reset: Reset, start: PlannedStart) -> ResetEnded:
         off_mm=reset.off_mm,
         off_deg=reset.off_deg,
         duration_s=log.duration_s,
+        found=next(
+            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
+        ),
     )

@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from runner.cli.batch_plan import (
+    AOption,
+    BOption,
+    CountArgument,
+    FromOption,
+    KindOption,
+    SeedOption,
+    SetOption,
+    UntilOption,
+    plan,
+    planned,
+    settings_of,
+)
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
@@ -15,7 +28,6 @@ if TYPE_CHECKING:
     from runner.batch.run import BatchRun, Engine
     from runner.cell import Cell
     from runs.batches import BatchFolder
-    from runs.schema.batch import BatchPlan
 
 
 class _RunByDefault(TyperGroup):
@@ -32,32 +44,13 @@ app = typer.Typer(
     cls=_RunByDefault, no_args_is_help=True, epilog="Example: trialcell batch 20   or   trialcell batch resume"
 )
 
-Kind = Literal["random", "halton", "grid"]
-KindOption = Annotated[Kind, typer.Option(help="How places are drawn: random, evenly spread (halton), on a grid.")]
-FromOption = Annotated[
-    Path | None, typer.Option("--from", metavar="FILE", help="Starts from a CSV or JSON file: x_m, z_m, yaw_deg, …")
-]
-SeedOption = Annotated[int, typer.Option(min=0, help="Fixes places, order, light and noise.")]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-]
-AOption = Annotated[
-    list[str] | None,
-    typer.Option("--a", metavar="KEY=VALUE", help="A setting of A; each start is tried with both."),
-]
-BOption = Annotated[list[str] | None, typer.Option("--b", metavar="KEY=VALUE", help="A setting of B.")]
+app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.csv")(plan)
+
 ProfileOption = Annotated[
     Literal["perfect", "field"] | None, typer.Option(help="How imperfect the twin's arm and camera are.")
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes of a twin batch; by the settings one a core.")
-]
-UntilOption = Annotated[
-    str | None,
-    typer.Option(metavar="5%|decided", help="End early: once the rate is known so well, or A from B."),
-]
-CountArgument = Annotated[
-    int | None, typer.Argument(min=1, metavar="[N]", help="How many starts; by default all of a file.")
 ]
 NameArgument = Annotated[str, typer.Argument(metavar="[BATCH]", help="Its id or number; the latest by default.")]
 
@@ -83,12 +76,12 @@ def run(
     """
     from runner.cell import open_cell
 
-    settings = _settings(set_, profile)
+    settings = settings_of(set_, profile)
     opened = open_cell(cell, settings)
-    plan = _planned(opened, n, kind, file, seed, settings, a, b, until)
+    made = planned(opened, n, kind, file, seed, settings, a, b, until)
     from runs.batches import BatchStore
 
-    return _go(opened, BatchStore(opened.folder).create(plan), workers, Output(as_json=json))
+    return _go(opened, BatchStore(opened.folder).create(made), workers, Output(as_json=json))
 
 
 @app.command(epilog="Example: trialcell batch resume   or   trialcell batch resume 3 --workers 1")
@@ -151,6 +144,24 @@ def stop(
     return 0
 
 
+@app.command(epilog="Example: trialcell batch report   or   trialcell batch report 3 --out monday.html")
+def report(
+    name: NameArgument = "latest",
+    to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="By default in its folder.")] = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Write a batch as one HTML page that opens offline, with the pictures of its most telling trials."""
+    from rich.text import Text
+
+    from runs.batches import BatchStore
+
+    out, batch = Output(as_json=json), BatchStore(cell).find(name)
+    path = _reported(batch, cell, out, to)
+    out.answer({"batch_id": batch.batch_id, "out": str(path)}, Text(str(path), no_wrap=True))
+    return 0
+
+
 @app.command("list", epilog="Example: trialcell batch list")
 def list_(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
     """List the batches of a cell."""
@@ -176,138 +187,21 @@ def list_(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
     return 0
 
 
-@app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.csv")
-def plan(
-    n: CountArgument = None,
-    kind: KindOption = "random",
-    file: FromOption = None,
-    seed: SeedOption = 1,
-    a: AOption = None,
-    b: BOption = None,
-    set_: SetOption = None,
-    until: UntilOption = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the starts here, as CSV for --from.")] = None,
-    detect: Annotated[
-        str | None, typer.Option(metavar="5%", help="Say how many pairs it takes to see such a difference of A and B.")
-    ] = None,
-    base: Annotated[str, typer.Option(metavar="90%", help="How often the worse of the two succeeds.")] = "90%",
-    power: Annotated[str, typer.Option(metavar="80%", help="The chance with which it is to be seen.")] = "80%",
-    cell: CellOption = DEFAULT_CELL,
-    json: JsonOption = False,
-) -> int:
-    """Show what a batch would try, without running it; or with --detect, how large it has to be."""
-    if detect is not None:
-        shares = _share(detect, "--detect"), _share(base, "--base"), _share(power, "--power")
-        return _sized(*shares, Output(as_json=json))
-    from runner.batch.plan_file import places_csv
-    from runner.cell import open_cell
-    from runner.cli.batch_map import map_of
-    from runs.files import write_atomic
-
-    opened = open_cell(cell, _settings(set_, None))
-    made = _planned(opened, n, kind, file, seed, _settings(set_, None), a, b, until)
-    if out is not None:
-        write_atomic(out, places_csv(made).encode())
-    sessions, rounds = len({s.session for s in made.starts}), made.starts[-1].round + 1
-    words = f"{len(made.starts)} trials in {sessions} sessions and {rounds} rounds"
-    Output(as_json=json).answer(made.model_dump(mode="json"), map_of(made), words)
-    return 0
-
-
-def _settings(set_: list[str] | None, profile: str | None) -> tuple[str, ...]:
-    return (*(set_ or ()), *((f"twin.profile={profile}",) if profile else ()))
-
-
-def _share(text: str, option: str) -> float:
-    """`5%` or `0.05` as 0.05."""
-    from math import isfinite
-
-    try:
-        share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        share = float("nan")
-    if not isfinite(share) or not 0.0 < share < 1.0:
-        raise typer.BadParameter(f"{option} wants a share between 0 and 100 %, for example 5%; got {text!r}")
-    return share
-
-
-def _sized(difference: float, base: float, power: float, out: Output) -> int:
-    """How many pairs of trials it takes."""
-    from dataclasses import asdict
-
-    from runs.sizing import MOST_TRIALS, trials_to_detect
-
-    needed = trials_to_detect(difference, base=base, power=power)
-    if needed is None:
-        raise typer.BadParameter(f"that takes more than {MOST_TRIALS} pairs; look for a larger difference")
-    out.answer(
-        {**asdict(needed), "trials": needed.trials},
-        f"{needed.pairs} pairs, {needed.trials} trials: a difference of {difference:.1%} over {needed.base:.0%} is "
-        f"then seen with a chance of {needed.power:.0%}",
-        f"run them: trialcell batch run {needed.pairs} --a KEY=VALUE --b KEY=VALUE",
-    )
-    return 0
-
-
-def _planned(
-    opened: Cell,
-    n: int | None,
-    kind: Kind,
-    file: Path | None,
-    seed: int,
-    settings: tuple[str, ...],
-    a: list[str] | None,
-    b: list[str] | None,
-    until: str | None,
-) -> BatchPlan:
-    from runner.batch.plan import PlanRequest, make_plan
-    from runner.batch.plan_file import read_places
-    from runner.batch.run import cells_of
-    from runner.table.postures import arm_of
-    from runs.batches import BatchStore
-    from runs.events import utc_text
-    from runs.store import RunStore
-
-    places = () if file is None else read_places(file)
-    if n is None and not places:
-        raise typer.BadParameter("how many starts? for example: trialcell batch 20")
-    decided = until == "decided"
-    request = PlanRequest(
-        n=n or len(places),
-        kind=kind if file is None else "file",
-        seed=seed,
-        places=places,
-        stop_decided=decided,
-        stop_within=None if until is None or decided else _share(until, "--until"),
-        settings=settings,
-        settings_a=tuple(a or ()),
-        settings_b=tuple(b or ()),
-    )
-    made = make_plan(
-        request,
-        opened.config,
-        arm_of(opened.config)[0],
-        batch_id=BatchStore(opened.folder).new_id(),
-        made_at=utc_text(),
-        first_number=RunStore(opened.runs_dir).last_number() + 1,
-    )
-    cells_of(opened, made)
-    return made
-
-
 def _go(opened: Cell, batch: BatchFolder, workers: int | None, out: Output) -> int:
     """Run what is left of a batch and say how it went."""
+    from rich.text import Text
+
     from runner.batch.pause import Pause
     from runner.batch.run import cells_of, run_batch, workers_for
     from runner.batch.workers import SideBySide
     from runner.cli.batch_view import BatchView, figures
 
-    plan = batch.plan()
-    cells = cells_of(opened, plan)
-    n = workers_for(next(iter(cells.values())).config, plan, workers)
+    made = batch.plan()
+    cells = cells_of(opened, made)
+    n = workers_for(next(iter(cells.values())).config, made, workers)
     pause = Pause(batch, passed_on=n > 1)
-    view = BatchView(batch, plan, out.aside if out.as_json else out.console)
-    beside = SideBySide(cells, batch, plan, pause, n) if n > 1 else None
+    view = BatchView(batch, made, out.aside if out.as_json else out.console)
+    beside = SideBySide(cells, batch, made, pause, n) if n > 1 else None
     engine: Engine | None = beside
     try:
         with view.watching(), pause.watching(view.pausing):
@@ -315,12 +209,38 @@ def _go(opened: Cell, batch: BatchFolder, workers: int | None, out: Output) -> i
     finally:
         if beside is not None:
             beside.close()
-    told = {**done.state.summary(running=False), "folder": str(batch.folder)}
+    told = {**done.state.summary(running=False), "folder": str(batch.folder), "report": None}
     lines: list[Any] = ["", *figures(done.state)]
     if done.halt is not None:
         lines.append(f"go on with: trialcell batch resume {_number(batch)}")
+    else:
+        told["report"] = str(_reported(batch, opened.folder, out))
+        lines.append(Text(f"report: {told['report']}", no_wrap=True))
     out.answer(told, *lines)
     return _exit_code(done)
+
+
+def _reported(batch: BatchFolder, cell: Path, out: Output, to: Path | None = None) -> Path:
+    """The page of a batch's runs; where it stands.
+
+    Raises:
+        RecordError: it has no runs yet.
+    """
+    from importlib.metadata import version
+
+    from runner.cli.runs_index import many_runs
+    from runs.batch_state import BatchState
+    from runs.files import write_atomic
+    from runs.index.select import Selection
+    from runs.report.report import batch_report
+
+    ids = tuple(event.run_id for event in BatchState.of(batch.plan(), batch.events()).ended)
+    with many_runs([cell], out) as many:
+        selection = Selection(run_ids=ids)
+        html, _ = batch_report(many, selection, version=version("trialcell"), title=batch.batch_id)
+    path = to if to is not None else batch.folder / "report.html"
+    write_atomic(path, html.encode())
+    return path
 
 
 def _number(batch: BatchFolder) -> str:

@@ -147,6 +147,8 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
             )
         case ResetEnded(done=False):
             return Text(f"start {event.start} could not be reset: {clean(event.reason or '')}", style="yellow")
+        case ResetEnded(found=found) if found:
+            return Text(clean(found), style="yellow")
         case Called():
             ways = f" (told by {', '.join(event.told_by)})" if event.told_by else ""
             return Text(f"a person was called{ways}: {clean(event.why)}\n  → {clean(event.suggestion)}", style="yellow")

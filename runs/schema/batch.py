@@ -108,6 +108,7 @@ class ResetEnded(Record):
     off_mm: float | None = None
     off_deg: float | None = None
     duration_s: float | None = None
+    found: str | None = None  # what a trial or reset that was cut off had left, and what was done about it
 
 
 class Called(Record):

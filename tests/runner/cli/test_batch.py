@@ -96,6 +96,8 @@ def test_a_batch_killed_with_the_block_in_the_air_goes_on_where_it_was(trialcell
     assert told["resets"]["done"] == 1
     assert (told["success"]["n"], told["rounds_taught"], told["state"]) == (2, 1, "finished")
     assert "cut off" in resumed.err
+    page = Path(resumed.object["report"]).read_text(encoding="utf-8")
+    assert all(entry.run_id in page for entry in RunStore(killed.cell / "runs").list())
     again = trialcell("batch", "resume", "--json", "--cell", killed.cell)
     assert again.code == 0
     assert again.object["finished"] == 2
