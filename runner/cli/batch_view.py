@@ -35,7 +35,7 @@ class BatchView:
         self._batch, self._console = batch, console
         self.state = BatchState.of(plan, ())
         self._offset, self._pausing, self._doing = 0, False, ""
-        self._live = Live(console=console, refresh_per_second=4, get_renderable=self._all)
+        self._live = Live(console=console, refresh_per_second=4, get_renderable=self._all, transient=True)
         self._told = False
 
     def preparing(self, text: str) -> None:
@@ -145,14 +145,12 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
                 (word, _STYLES.get(event.result, "yellow")),
                 f"  {clean(event.reason or '')}",
             )
-        case ResetEnded(done=False):
-            return Text(f"start {event.start} could not be reset: {clean(event.reason or '')}", style="yellow")
         case ResetEnded(found=found) if found:
             return Text(clean(found), style="yellow")
         case Called():
             ways = f" (told by {', '.join(event.told_by)})" if event.told_by else ""
             return Text(f"a person was called{ways}: {clean(event.why)}\n  → {clean(event.suggestion)}", style="yellow")
-        case Paused():
+        case Paused(by=by) if by != "call":
             return Text(f"paused: {clean(event.why)}", style="yellow")
         case Enough():
             return Text(f"enough is known: {event.why}", style="green")
