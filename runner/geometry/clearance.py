@@ -176,7 +176,7 @@ def _measured(
     placed = _place(poses, body, arm, base)
     found = [
         *_to_table(body, placed, obstacles.held_may_rest),
-        *_to_solids(body, placed, solids_of(obstacles), obstacles.held_may_rest),
+        *_to_solids(body, placed, solids_of(obstacles), obstacles.held_may_rest and obstacles.rests_in_box),
         *_to_itself(body, placed, _pairs(arm, obstacles.opening_mm, obstacles.held is not None)),
     ]
     return body, [d for d in found if d.metres.size]
@@ -224,7 +224,7 @@ def _to_table(body: Body, placed: _Placed, held_may_rest: bool) -> list[_Distanc
     return [_Distances("table", low, body.sphere_part[s]), _Distances("table", box_low, body.box_part[b])]
 
 
-def _to_solids(body: Body, placed: _Placed, solids: Solids, held_may_rest: bool) -> list[_Distances]:
+def _to_solids(body: Body, placed: _Placed, solids: Solids, rests_in_box: bool) -> list[_Distances]:
     if not solids.names:
         return []
     s, b = _beyond(body, body.sphere_part, 1), _beyond(body, body.box_part, 1)
@@ -239,7 +239,7 @@ def _to_solids(body: Body, placed: _Placed, solids: Solids, held_may_rest: bool)
     for name in dict.fromkeys(solids.names):
         of_name = names == name
         found.append(_Distances(name, spheres[of_name].min(axis=0), body.sphere_part[s]))
-        rests = held_may_rest and name == BOX_FLOOR
+        rests = rests_in_box and name == BOX_FLOOR
         counts = (
             np.flatnonzero(body.box_part[b] != body.parts.index(HELD)) if rests and HELD in body.parts else slice(None)
         )

@@ -58,8 +58,8 @@ class HeldBlock:
 class Obstacles:
     """All that a path is checked among: what stands still, how far the jaws are open, and what they hold.
 
-    The table's top is y = 0. `held_may_rest`: the held block's clearance to the table and to the box's floor is left
-    out, for a path that begins or ends with it standing there.
+    The table's top is y = 0. `held_may_rest`: the held block's clearance to the table is left out, for a path that
+    begins or ends with it standing there; with `rests_in_box` its clearance to the box's floor is too.
     """
 
     mast: Mast | None = None
@@ -68,6 +68,7 @@ class Obstacles:
     opening_mm: float | None = None  # None: wide open
     held: HeldBlock | None = None
     held_may_rest: bool = False
+    rests_in_box: bool = False
 
     def holding(self, held: HeldBlock, *, may_rest: bool = False) -> Obstacles:
         """The same with the block in the jaws and no longer on the table."""

@@ -64,7 +64,8 @@ def plan_pick_out(
     levels = (
         [c for c in level if c.name not in without] for level in _out_levels(planner, grid, target_xz_m, block_yaw_deg)
     )
-    passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, obstacles)
+    boxed = replace(obstacles, rests_in_box=True)
+    passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, boxed)
     return PickPlan(
         passed.line,
         c.target_m,

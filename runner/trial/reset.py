@@ -6,7 +6,7 @@ why not; it never pushes, and moves nothing that it has not seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import hypot
 
 import numpy as np
@@ -112,14 +112,16 @@ class _Course:
             if xz_m is None or seen.box.inside_xz_m is None:
                 raise InvalidStart("without a calibration the block has no place on the table")
             self.off = self.goal.off_mm(xz_m), self.goal.off_deg(yaw)
-            trial.bench.arm.obstacles = obstacles_of(
+            inside = _in_the_box(seen)
+            around = obstacles_of(
                 trial.bench.config,
                 box_xz_m=box_xz_m(seen),
                 box_yaw_deg=seen.box.yaw_deg or 0.0,
-                block_xz_m=None if _in_the_box(seen) else xz_m,
+                block_xz_m=None if inside else xz_m,
                 block_yaw_deg=yaw or 0.0,
             )
-            return None if self.goal.is_met(xz_m, yaw) and not _in_the_box(seen) else seen
+            trial.bench.arm.obstacles = replace(around, rests_in_box=inside)
+            return None if self.goal.is_met(xz_m, yaw) and not inside else seen
 
 
 class _NotHeld(NoPlan):
