@@ -242,6 +242,33 @@ class TrialSettings(Section):
     )
 
 
+class CorrectionsSettings(Section):
+    """What is learned from where the tip landed, and what of it is applied."""
+
+    rule: Literal["robust", "field"] = Field(
+        "robust",
+        description="robust: a global fit and squares, live only once proved; field: each square's plain mean, at once",
+    )
+    use: Literal["live", "candidate"] = Field(
+        "live", description="candidate: trials try what was proposed last, to prove it; live: what was promoted"
+    )
+    retry: bool = Field(
+        True, description="after a pick judged no, the next attempt also takes off what the camera saw it miss by"
+    )
+    enough: int = Field(3, ge=1, description="rule field: from so many lessons on a square's mean is applied")
+    cap_mm: float = Field(40.0, gt=0, description="no target is ever corrected by more than this")
+    cap_square_mm: float = Field(8.0, gt=0, description="rule robust: a square adds at most this to the global fit")
+    memory: int = Field(500, ge=10, description="rule robust: so many of the last lessons count")
+    spread_mm: float = Field(
+        3.0, gt=0, description="a block whose captures lie farther apart than this teaches nothing"
+    )
+    contradiction_mm: float = Field(
+        15.0, gt=0, description="a measurement this far from what the live correction expects teaches nothing"
+    )
+    margin: float = Field(0.05, gt=0, lt=1, description="a proof must rule out that success falls by more than this")
+    most_pairs: int = Field(400, ge=1, description="a candidate that so many pairs of trials don't settle makes way")
+
+
 class JudgeSettings(Section):
     """Who judges, and how a model is asked. The key itself never stands here."""
 
@@ -383,6 +410,7 @@ class Config(Section):
     table: TableSettings = TableSettings()
     guard: GuardSettings = GuardSettings()
     trial: TrialSettings = TrialSettings()
+    corrections: CorrectionsSettings = CorrectionsSettings()
     judge: JudgeSettings = JudgeSettings()
     twin: TwinSettings = TwinSettings()
     calibration: CalibrationSettings = CalibrationSettings()

@@ -76,6 +76,14 @@ class Station:
             close()
 
 
+def profile_of(cell: Cell) -> str:
+    """The profile of the arm that the settings name: a twin's, in process or served, else that of metal."""
+    if cell.config.arm.kind == "twin":
+        return cell.config.twin.profile
+    served = served_at(cell.folder, cell.config.arm.address)
+    return METAL if served is None else served.profile
+
+
 def check_station(cell: Cell, *, asks_for_a_start: bool) -> None:
     """What can be known to be wrong before anything is made or connected.
 

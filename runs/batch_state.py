@@ -18,6 +18,7 @@ from runs.schema.batch import (
     Called,
     Enough,
     Finished,
+    LessonKept,
     Paused,
     PlannedStart,
     ResetEnded,
@@ -46,6 +47,7 @@ class BatchState:
     scenes: list[SceneMade] = field(default_factory=list)
     calls: list[Called] = field(default_factory=list)
     taught: dict[int, RoundTaught] = field(default_factory=dict)
+    lessons: dict[str, LessonKept] = field(default_factory=dict)
     rested_s: float = 0.0
     worked_wall_s: float = 0.0
     paused: Paused | None = None
@@ -80,8 +82,8 @@ class BatchState:
                 self.scenes.append(event)
             case Called():
                 self.calls.append(event)
-            case RoundTaught():
-                self.taught[event.round] = event
+            case LessonKept() | RoundTaught():
+                self._learned(event)
             case Rested():
                 self.rested_s += event.seconds
             case Paused():
@@ -93,6 +95,12 @@ class BatchState:
         if not isinstance(event, Started) and self._last_at is not None and self._since is not None:
             self.worked_wall_s += max(0.0, seconds_between(max(self._last_at, self._since), event.at) or 0.0)
         self._last_at = event.at
+
+    def _learned(self, event: LessonKept | RoundTaught) -> None:
+        if isinstance(event, LessonKept):
+            self.lessons[event.lesson.run_id] = event
+        else:
+            self.taught[event.round] = event
 
     def _trial_ended(self, event: TrialEnded) -> None:
         begun = self.open.get(event.start)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.cell import Cell
+from runner.config import with_overrides
 from runner.rig import Request, Rig, another_bench, build_rig
 from runner.trial.bench import Bench
 from runner.trial.stop import StopSwitch
@@ -30,21 +31,22 @@ class Desk:
 
     rig: Rig
     benches: Mapping[ArmOfTest | None, Bench]
+    trying: Bench | None = None  # the same with the correction that is proposed, where a start is to try it
 
     @property
     def twin(self) -> Twin | None:
         """The twin in process; None at any other arm."""
         return self.rig.station.twin
 
-    def bench_for(self, start: PlannedStart, batch_id: str) -> Bench:
+    def bench_for(self, start: PlannedStart, batch_id: str, *, tries: bool) -> Bench:
         """The bench of a start's settings, with the start in what its runs' logs say that they stood on."""
-        bench = self.benches[start.arm]
+        bench = self.trying if tries and self.trying is not None else self.benches[start.arm]
         place = InBatch(batch_id=batch_id, start=start.index, arm=start.arm, round=start.round)
         return replace(bench, provenance=bench.provenance.model_copy(update={"seed": start.seed, "batch": place}))
 
     def share(self, of: Bench) -> None:
         """What one bench's guard knows of the desk, all know."""
-        for bench in self.benches.values():
+        for bench in (*self.benches.values(), *([self.trying] if self.trying else [])):
             bench.arm.obstacles = of.arm.obstacles
 
     def relight(self, start: PlannedStart) -> None:
@@ -71,8 +73,13 @@ class Desk:
         self.rig.station.close()
 
 
-def open_desk(cells: Cells, start: PlannedStart, switch: StopSwitch, preparing: Callable[[str], None]) -> Desk:
+def open_desk(
+    cells: Cells, start: PlannedStart, switch: StopSwitch, preparing: Callable[[str], None], *, tries: bool
+) -> Desk:
     """Arm, camera and benches; in the twin a new world with this start in it.
+
+    Args:
+        tries: whether a start will try the correction that is proposed.
 
     Raises:
         TrialcellError: what the cell lacks, or a device that does not answer.
@@ -86,10 +93,16 @@ def open_desk(cells: Cells, start: PlannedStart, switch: StopSwitch, preparing: 
             arm: rig.bench if arm == start.arm else another_bench(rig, other, switch=switch)
             for arm, other in cells.items()
         }
+        trying = another_bench(rig, _trying(cell), switch=switch) if tries else None
     except BaseException:
         rig.station.close()
         raise
-    return Desk(rig, benches)
+    return Desk(rig, benches, trying)
+
+
+def _trying(cell: Cell) -> Cell:
+    """The cell with the setting by which trials try what was proposed last."""
+    return Cell(cell.folder, with_overrides(cell.config, ["corrections.use=candidate"]))
 
 
 def _new_world(twin: Twin, start: PlannedStart) -> None:

@@ -1,85 +1,99 @@
 """What a round of trials teaches the corrections, once all of it is in: in the plan's order, each run once.
 
-So the corrections are the same for all trials of a round, and the same afterwards whoever ran them in which order. A
-round that was cut off while it taught is taught to its end: a run whose lesson is in the table is not taught again.
+Within a round nothing that is applied changes: so it is the same for all its trials, and afterwards the same whoever
+ran them in which order. Between two rounds a proposed correction is proved, goes live or makes way. A round that was
+cut off while it taught is taught to its end: what is in the table is not taught again.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from runner.cell import Cell
+from runner.rig import proof_of, rule_of
+from runner.trial.sequence import Lessons
+from runner.trial.stages.learn import lesson_of
 from runner.trial.trial import Trial
+from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.corrections.file import CorrectionFile
+from runs.corrections.overruled import overruled
 from runs.corrections.table import BelongsTo
+from runs.corrections.unattended import BlockEnd, arms, end_block, pairs_in_turn
 from runs.events import NotLearned, utc_text
-from runs.schema.batch import RoundTaught, TrialEnded
-from runs.schema.run import Ending, RunLog
+from runs.schema.batch import LessonKept, PlannedStart, RoundTaught
+from runs.schema.run import Ending
 from runs.store import RunStore
 
 
-def later(trial: Trial, ending: Ending) -> None:
-    """A trial of a batch teaches nothing by itself."""
-    why = f"it is taught with its round of the batch, if at all ({ending.result})"
-    trial.book.add(NotLearned(reason=why))
+def kept_for_the_round(batch: BatchFolder, start: int) -> Lessons:
+    """A trial of a batch teaches nothing by itself; what it has to teach is kept with the batch.
+
+    It is kept before the run has its end, so that a crash between the two loses nothing.
+    """
+
+    def keep(trial: Trial, ending: Ending) -> None:
+        lesson = lesson_of(trial, ending)
+        if isinstance(lesson, str):
+            trial.book.add(NotLearned(reason=lesson))
+            return
+        batch.add(LessonKept(at=utc_text(), start=start, belongs_to=trial.bench.belongs_to, lesson=lesson))
+        trial.book.add(trial.bench.corrections.load(trial.bench.belongs_to).table.change(lesson))
+
+    return keep
 
 
-def teach_round(cell: Cell, batch: BatchFolder, number: int, ended: list[TrialEnded]) -> RoundTaught:
-    """Teach what the runs of a round say, and write down that it was done.
+def uses_in_round(state: BatchState, number: int) -> dict[int, Literal["live", "candidate"]]:
+    """Which correction each start of a round is tried with; in a test of A against B always what is live."""
+    members = [start for start in state.plan.starts if start.round == number]
+    before = state.taught.get(number - 1)
+    if before is None or any(start.arm is not None for start in members):
+        return {start.index: "live" for start in members}
+    return dict(zip([start.index for start in members], arms(before.tries, len(members)), strict=True))
 
-    Args:
-        ended: the final words of the round's starts, in the plan's order.
+
+def teach_round(cell: Cell, batch: BatchFolder, state: BatchState, members: list[PlannedStart]) -> RoundTaught:
+    """Teach what the final runs of a round have to, settle what it has shown, and write down that it was done.
 
     Raises:
         CorrectionsUnreadable, NewerThanUs, StorageUnwritable: nothing more was taught.
     """
-    file, store = CorrectionFile(cell.folder), RunStore(cell.runs_dir)
-    before = after = ""
-    lessons = 0
-    for event in ended:
-        log = store.open(event.run_id).log
-        belongs_to = _belongs_to(log)
-        if belongs_to is None:
-            continue
-        table = file.load(belongs_to)
-        before = before or table.content_hash
-        after = after or before
-        if not cell.config.trial.learn or not _teaches(log, cell.config.trial.dist_override_mm):
-            continue
-        if any(sample.run_id == log.run_id for samples in table.cells.values() for sample in samples):
-            lessons, after = lessons + 1, table.content_hash
-            continue
-        diff = log.tip_measurements[-1].diff
-        assert diff is not None
-        taught, change = table.learn(
-            "pick",
-            (diff.block_x, diff.block_z),
-            (diff.dx_mm, diff.dz_mm),
-            run_id=log.run_id,
-            at=utc_text(),
-            applied=log.correction.last,
-        )
-        file.save(table, taught, change, run_id=log.run_id)
-        lessons, after = lessons + 1, taught.content_hash
-    told = RoundTaught(at=utc_text(), round=number, lessons=lessons, hash_before=before, hash_after=after)
+    file = CorrectionFile(cell.folder)
+    kept = [state.lessons[run] for run in (state.final[m.index].run_id for m in members) if run in state.lessons]
+    for each in kept:
+        known = {lesson.run_id for lesson in file.load(each.belongs_to).table.lessons}
+        if each.lesson.run_id not in known:
+            file.learn(each.belongs_to, each.lesson)
+    ended = None
+    if kept and cell.config.corrections.rule == "robust" and cell.config.trial.corrections:
+        ended = _settled(cell, file, state, kept[-1].belongs_to)
+    told = RoundTaught(
+        at=utc_text(),
+        round=members[0].round,
+        lessons=len(kept),
+        tries=0 if ended is None else ended.tries,
+        promoted=None if ended is None or ended.promoted is None else ended.promoted.content_hash,
+        proposed=None if ended is None or ended.proposed is None else ended.proposed.content_hash,
+        proved=None if ended is None or ended.proof is None else ended.proof.holds,
+    )
     batch.add(told)
     return told
 
 
-def _belongs_to(log: RunLog) -> BelongsTo | None:
-    made_with = log.provenance
-    if made_with is None or made_with.table_hash is None or "plane" not in made_with.calibration_hashes:
-        return None
-    return BelongsTo(
-        calibration_hash=made_with.calibration_hashes["plane"],
-        table_hash=made_with.table_hash,
-        profile=made_with.profile,
+def _settled(cell: Cell, file: CorrectionFile, state: BatchState, belongs_to: BelongsTo) -> BlockEnd:
+    """What all trials of the batch so far say of the candidate, if there is one."""
+    found, store = file.load(belongs_to), RunStore(cell.runs_dir)
+    pairs = []
+    if found.candidate is not None:
+        logs = [store.open(state.final[start].run_id).log for start in sorted(state.final)]
+        live = None if found.live is None else found.live.content_hash
+        pairs = pairs_in_turn(logs, candidate=found.candidate.content_hash, against=live)
+    return end_block(
+        file,
+        belongs_to,
+        pairs,
+        rule=rule_of(cell.config),
+        proof=proof_of(cell.config),
+        by=state.plan.batch_id,
+        but=overruled(cell.runs_dir, found.table.lessons),
     )
-
-
-def _teaches(log: RunLog, limit_mm: float) -> bool:
-    """Only a completed trial with a pick judged yes and a believable tip measurement does."""
-    pick = log.judgments.get("pick")
-    if log.result != "completed" or log.dry_run or pick is None or pick.verdict != "yes" or not log.tip_measurements:
-        return False
-    diff = log.tip_measurements[-1].diff
-    return diff is not None and diff.dist_mm <= limit_mm

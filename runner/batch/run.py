@@ -163,6 +163,5 @@ def _rounds(cell: Cell, batch: BatchFolder, plan: BatchPlan, engine: Engine) -> 
         halt = engine.run(sessions) if sessions else None
         if halt is not None:
             return halt
-        final = BatchState.of(plan, batch.events()).final
-        teach_round(cell, batch, number, [final[start.index] for start in starts])
+        teach_round(cell, batch, BatchState.of(plan, batch.events()), starts)
     return None

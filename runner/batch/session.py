@@ -15,7 +15,7 @@ from typing import Literal
 from runner.batch.call import call_person
 from runner.batch.desk import Cells, Desk, last_picture, open_desk
 from runner.batch.ends import ended_of
-from runner.batch.lessons import later
+from runner.batch.lessons import kept_for_the_round, uses_in_round
 from runner.batch.logs import LogsSoFar
 from runner.batch.pause import Pause
 from runner.batch.thin import thin
@@ -24,6 +24,7 @@ from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
 from runner.trial.reset import Goal, Reset, run_reset
 from runner.trial.sequence import run_trial
+from runs.batch_state import BatchState
 from runs.batches import BatchFolder, planned_run_id
 from runs.errors import RunExists, TrialcellError
 from runs.events import utc_text
@@ -70,6 +71,7 @@ class Session:
         self._taken = {start.index for start in plan.starts if self._number_taken(start)}
         self._logs = LogsSoFar(self._store, self._resets)
         self._faults = self._invalid = 0
+        self._tries: set[int] = set()
 
     @property
     def _config(self) -> Config:
@@ -82,6 +84,9 @@ class Session:
             TrialcellError: what the cell lacks, or a record that can't be written.
         """
         left = list(starts)
+        state = BatchState.of(self._plan, self._batch.events())
+        uses = uses_in_round(state, starts[0].round)
+        self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
         while left:
             halt = self._asked()
             if halt is not None:
@@ -133,7 +138,7 @@ class Session:
         waits, waited_s = iter(_WAITS_S), 0.0
         while True:
             try:
-                desk = open_desk(self._cells, start, self._pause.switch, self._preparing)
+                desk = open_desk(self._cells, start, self._pause.switch, self._preparing, tries=bool(self._tries))
             except TrialcellError as error:
                 wait_s = next(waits, _WAITS_S[-1])
                 if error.family != "device":
@@ -152,7 +157,7 @@ class Session:
 
     def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
         """The scene, then the trial."""
-        bench = desk.bench_for(start, self._plan.batch_id)
+        bench = desk.bench_for(start, self._plan.batch_id, tries=start.index in self._tries)
         if not fresh:
             desk.relight(start)
             halt = self._scene(desk, bench, start)
@@ -184,7 +189,7 @@ class Session:
                     switch=self._pause.switch,
                     observer=self._observer,
                     run_id=run_id,
-                    lessons=later,
+                    lessons=kept_for_the_round(self._batch, start.index),
                     before=self._logs.under_way,
                 )
             except RunExists:

@@ -157,5 +157,6 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
         case Rested():
             return Text(f"waited {event.seconds:.0f} s: {clean(event.why)}", style="dim")
         case RoundTaught(lessons=lessons) if lessons:
-            return Text(f"round {event.round} is in: {lessons} lessons for the corrections", style="dim")
+            live = "; the proposed correction is proved and live" if event.promoted else ""
+            return Text(f"round {event.round} is in: {lessons} lessons for the corrections{live}", style="dim")
     return None

@@ -12,7 +12,7 @@ from math import hypot
 import numpy as np
 
 from runner.arms.health import check_ready
-from runner.geometry import HeldBlock, obstacles_of
+from runner.geometry import HeldBlock, Obstacles, obstacles_of
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
 from runner.table.plan_reset import plan_pick_out, plan_set_down
@@ -26,6 +26,7 @@ from runner.trial.look import look
 from runner.trial.notebook import Observer
 from runner.trial.sequence import Before, run_course
 from runner.trial.settle import settle_first
+from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import box_xz_m, look_until_clear
 from runner.trial.stop import StopSwitch
 from runner.trial.trial import Seen, Trial
@@ -209,26 +210,31 @@ def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
     """Both moves, planned before the first is made, so that the block is not taken up for nothing."""
     bench = trial.bench
     assert seen.block.xz_m is not None
-    held_mm = bench.config.block.side_mm
-    at, to = seen.block.xz_m, goal.xz_m
-    if bench.config.trial.corrections:
-        table = bench.corrections.load(bench.belongs_to)
-        at, to = table.apply("pick", at)[0], table.apply("pick", to)[0]
-    yaw = seen.block.yaw_deg or 0.0
-    unfit: set[str | None] = set()
+    found, unfit = seen.block.xz_m, set[str | None]()
     with trial.lookups_kept():
+        at, _ = corrected(trial, "pick", found, lambda: _plan_out(trial, seen, found, unfit).target_deg)
         while True:
-            if _in_the_box(seen):
-                out = plan_pick_out(bench.planner, at, yaw, bench.arm.obstacles, without=frozenset(unfit))
-            else:
-                out = bench.planner.plan_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
-            holding = bench.arm.obstacles.holding(HeldBlock(out.T_tcp_block, held_mm))
+            out = _plan_out(trial, seen, at, unfit)
+            held = HeldBlock(out.T_tcp_block, bench.config.block.side_mm)
             try:
-                down = plan_set_down(bench.planner, to, goal.yaw_deg, holding)
+                return out, _plan_down(trial, goal, out, bench.arm.obstacles.holding(held))
             except NoPlan:
                 unfit.add(out.lookups[0].pose_id)
                 if not _in_the_box(seen) or len(unfit) >= _OUT_TRIES:
                     raise
-                continue
-            trial.keep_lookups(out.lookups + down.lookups)
-            return out, down
+
+
+def _plan_out(trial: Trial, seen: Seen, at: TablePoint, unfit: set[str | None]) -> PickPlan:
+    bench, yaw = trial.bench, seen.block.yaw_deg or 0.0
+    if _in_the_box(seen):
+        return plan_pick_out(bench.planner, at, yaw, bench.arm.obstacles, without=frozenset(unfit))
+    return bench.planner.plan_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
+
+
+def _plan_down(trial: Trial, goal: Goal, out: PickPlan, holding: Obstacles) -> PlacePlan:
+    planner = trial.bench.planner
+    first = plan_set_down(planner, goal.xz_m, goal.yaw_deg, holding)
+    to, _ = corrected(trial, "pick", goal.xz_m, lambda: first.target_deg)
+    down = first if to == goal.xz_m else plan_set_down(planner, to, goal.yaw_deg, holding)
+    trial.keep_lookups(out.lookups + down.lookups)
+    return down

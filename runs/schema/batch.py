@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from runs.corrections.table import BelongsTo, Lesson
 from runs.schema.base import Record
 from runs.schema.geometry import TablePoint
 from runs.schema.run import Result
@@ -124,15 +125,30 @@ class Called(Record):
     not_told: tuple[str, ...] = ()
 
 
+class LessonKept(Record):
+    """What a trial has to teach, kept until its round is in. It counts if the run is its start's final one."""
+
+    kind: Literal["lesson"] = "lesson"
+    at: str
+    start: int
+    belongs_to: BelongsTo
+    lesson: Lesson
+
+
 class RoundTaught(Record):
-    """All trials of a round are in, and what they taught is in the corrections."""
+    """All trials of a round are in, and what they taught is in the corrections.
+
+    `tries`: so many trials of the next round try the correction that is proposed; `promoted`: one that went live.
+    """
 
     kind: Literal["round_taught"] = "round_taught"
     at: str
     round: int
     lessons: int
-    hash_before: str
-    hash_after: str
+    tries: int = 0
+    promoted: str | None = None
+    proposed: str | None = None
+    proved: bool | None = None
 
 
 class Rested(Record):
@@ -176,6 +192,7 @@ BatchEvent = Annotated[
     | SceneMade
     | ResetEnded
     | Called
+    | LessonKept
     | RoundTaught
     | Rested
     | Paused

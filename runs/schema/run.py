@@ -65,7 +65,12 @@ class PickAttempt(Record):
 
 
 class CorrectionUse(Record):
-    """A correction as it was applied, once, to a detected target: `after = before - d`."""
+    """A correction as it was applied, once, to a detected target: `after = before - d`.
+
+    `model` is the hash of the model that said so, None where none is live; `sd_mm` how sure its global fit is there;
+    `capped` that it said more than may be corrected; `missed_mm` what the attempt before was seen to miss by, which is
+    in `d` as well.
+    """
 
     phase: Literal["pick", "place"]
     target_before_mm: tuple[float, float]
@@ -75,6 +80,19 @@ class CorrectionUse(Record):
     dz_mm: float | None
     n: int
     applied: bool
+    model: str | None = None
+    sd_mm: float | None = None
+    capped: bool = False
+    missed_mm: tuple[float, float] | None = None
+
+    @property
+    def in_words(self) -> str:
+        """What was done, and on what grounds, without its figures in x and z."""
+        parts = ["applied" if self.applied else "not applied", f"n = {self.n}"]
+        parts += [f"±{self.sd_mm:.1f} mm"] if self.sd_mm is not None and self.applied else []
+        parts += [f"model {self.model[:12]}"] if self.model is not None else []
+        parts += ["with what the attempt before missed by"] if self.missed_mm is not None else []
+        return ", ".join([*parts, *(["as much as is allowed"] if self.capped else [])])
 
 
 class CorrectionChange(Record):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 from runs.batches import BatchStore
 from runs.check import check_log
+from runs.corrections.file import CorrectionFile
 from runs.latch import StopLatch
 from runs.store import RunStore
 
@@ -72,8 +72,7 @@ class Killed:
         ends = Counter(log.result for log in logs)
         assert status["crashed"] == ends["crashed"]
         assert status["completed"] == ends["completed"]
-        corrections = json.loads((self.cell / "corrections.json").read_text())
-        taught = [s["run_id"] for t in corrections["tables"].values() for c in t["cells"].values() for s in c]
+        taught = [lesson.run_id for state in CorrectionFile(self.cell).all_states() for lesson in state.table.lessons]
         assert len(taught) == len(set(taught))
         return ends
 
@@ -225,10 +224,8 @@ def test_results_are_the_same_however_many_workers(trialcell, make_cell_copy):
         )
         assert told.code == 0, told.err
         logs = [RunStore(cell / "runs").open(entry.run_id).log for entry in RunStore(cell / "runs").list()]
-        corrections = json.loads((cell / "corrections.json").read_text())
-        samples = [
-            [s["tip_minus_block_mm"] for s in c] for t in corrections["tables"].values() for c in t["cells"].values()
-        ]
+        states = CorrectionFile(cell).all_states()
+        samples = [lesson.tip_minus_block_mm for state in states for lesson in state.table.lessons]
         tips = [tip.diff and tip.diff.dist_mm for log in logs for tip in log.tip_measurements]
         return [*[(log.run_id.split("_")[1], log.result, log.duration_s) for log in logs], tips, samples]
 
