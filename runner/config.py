@@ -220,6 +220,14 @@ class GuardSettings(Section):
     box_mm: float = Field(3.0, ge=0, description="least clearance to the box walls")
     mast_mm: float = Field(10.0, ge=0, description="least clearance to the camera's mast")
     self_mm: float = Field(2.0, ge=0, description="least clearance of the arm to itself")
+    block_mm: float = Field(
+        0.5,
+        ge=0,
+        description="least clearance to a block on the table; wide ones leave open jaws 1.3 mm a side at most",
+    )
+    max_offset_deg: float = Field(
+        6.0, gt=0, description="what a command may differ from where the arm is meant to get to, to take off its sag"
+    )
     sweep_step_deg: float = Field(2.0, gt=0, description="largest joint step between two poses that are checked")
 
 

@@ -60,14 +60,15 @@ class ArmInHand:
         x, y, z = tool_points_cell_m(angles, self._arm.model, self._base).tolist()
         return Standing(angles, (x, y, z), self._arm.read_gripper_value(), self._arm.health())
 
-    def move(self, label: str, goal_deg: FloatArray) -> MoveRecord:
-        """By a clear way to a pose, shape (n_joints,).
+    def move(self, label: str, goal_deg: FloatArray, *, to_rest: bool = False) -> MoveRecord:
+        """By a clear way to a pose, shape (n_joints,); `to_rest`: one in which a hot arm cools.
 
         Raises:
-            ArmNotReady: no power, a latched error, a servo off. NoWay, Refused: it would touch something.
+            ArmNotReady: no power, a latched error, a servo off. Refused: too hot, an odd supply, or it would touch
+                something. NoWay: it would touch something whatever the way.
             ArmError: a fault on the way; the arm has been told to hold still.
         """
-        self._check()
+        check_ready(self._arm.health(), self._config.arm, to_rest=to_rest)
         here = self._mover.readings.read_deg()
         path = plan_transfer(here, goal_deg, self._arm.obstacles, self._arm.model, self._base, self._config)
         path = interpolated(np.vstack((here, path)), _MAX_STEP_DEG)[1:]
@@ -89,16 +90,13 @@ class ArmInHand:
         Raises:
             ArmNotReady: as in `move`. Refused: the value is none.
         """
-        self._check()
+        check_ready(self._arm.health(), self._config.arm, to_rest=True)  # what a hot arm holds can be taken out
         if value is None:
             self._arm.send_gripper_open()
         else:
             self._arm.send_gripper_value(value)
         self._clock.sleep(max(self._config.gripper.wait_s, _JAWS_S))
         return self._arm.read_gripper_value()
-
-    def _check(self) -> None:
-        check_ready(self._arm.health(), self._config.arm)
 
 
 @contextmanager

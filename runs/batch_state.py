@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from runs.events import seconds_between
-from runs.schema.batch import (
+from runs.batch_records import (
     BatchEvent,
     BatchPlan,
     Called,
@@ -29,6 +28,7 @@ from runs.schema.batch import (
     TrialEnded,
     TrialStarted,
 )
+from runs.events import seconds_between
 from runs.statistics import Rate, exact_rate
 
 JUDGED = ("completed", "failed", "unjudged")

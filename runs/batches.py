@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from runs.batch_records import PLAN_VERSION, BatchEvent, BatchPlan
 from runs.errors import Family, NewerThanUs, RecordError
 from runs.events import utc_text
 from runs.files import append_line, storage, write_atomic
-from runs.schema.batch import PLAN_VERSION, BatchEvent, BatchPlan
 from runs.store import run_name
 
 PLAN_FILE = "plan.json"

@@ -27,8 +27,8 @@ def error_meaning(code: int) -> str:
     return f"error {code}: {words.format(n=code)}"
 
 
-def check_ready(health: ArmHealth, settings: ArmSettings) -> None:
-    """An arm that may be moved at all.
+def check_ready(health: ArmHealth, settings: ArmSettings, *, to_rest: bool = False) -> None:
+    """An arm that may be moved at all; `to_rest`: only to where it cools, which a hot one may.
 
     Raises:
         ArmNotReady: no power, a latched error, a servo off.
@@ -44,14 +44,14 @@ def check_ready(health: ArmHealth, settings: ArmSettings) -> None:
     if health.servos_enabled is False:
         raise ArmNotReady("a servo is off", next_step="look at the arm, then power it off and on")
     hottest = hottest_servo(health)
-    if hottest is not None and hottest[1] > settings.refuse_above_c:
+    if hottest is not None and hottest[1] > settings.refuse_above_c and not to_rest:
         joint, celsius = hottest
         raise Refused(
             "servo temperature",
             f"the servo of j{joint} is at {celsius:.0f} °C (refused above {settings.refuse_above_c:g} °C)",
             value=celsius,
             limit=settings.refuse_above_c,
-            next_step="leave the arm parked until it has cooled, and look for what it strains against",
+            next_step="park it until it has cooled (trialcell arm park), and look for what it strains against",
         )
     odd = odd_voltage(health, settings)
     if odd is not None:

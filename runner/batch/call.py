@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from runner.config import BatchSettings
+from runs.batch_records import Called
 from runs.batches import BatchFolder
 from runs.events import utc_text
-from runs.schema.batch import Called
 
 _PATIENCE_S = 10.0
 

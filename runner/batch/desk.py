@@ -18,7 +18,7 @@ from runner.trial.stop import StopSwitch
 from runner.twin.setup import Twin
 from runner.twin.shading import light_for
 from runner.twin.world import Resting
-from runs.schema.batch import ArmOfTest, PlannedStart
+from runs.batch_records import ArmOfTest, PlannedStart
 from runs.schema.run import InBatch
 
 Cells = Mapping[ArmOfTest | None, Cell]

@@ -7,11 +7,11 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from runner.trial.condition import RESTED
+from runs.batch_records import TrialEnded, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.errors import NotARunLog, RunInProgress
 from runs.events import utc_text
-from runs.schema.batch import TrialEnded, TrialStarted
 from runs.schema.run import RunLog
 from runs.store import RunStore
 

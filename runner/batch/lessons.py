@@ -14,6 +14,7 @@ from runner.rig import proof_of, rule_of
 from runner.trial.sequence import Lessons
 from runner.trial.stages.learn import lesson_of
 from runner.trial.trial import Trial
+from runs.batch_records import LessonKept, PlannedStart, RoundTaught
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.corrections.file import CorrectionFile
@@ -21,7 +22,6 @@ from runs.corrections.overruled import overruled
 from runs.corrections.table import BelongsTo
 from runs.corrections.unattended import BlockEnd, arms, end_block, pairs_in_turn
 from runs.events import NotLearned, utc_text
-from runs.schema.batch import LessonKept, PlannedStart, RoundTaught
 from runs.schema.run import Ending
 from runs.store import RunStore
 

@@ -19,8 +19,8 @@ from runner.kinematics.model import ArmModel
 from runner.twin.errors import StartNotPossible
 from runner.twin.starts import Start, choose_start, footprint, gap_m
 from runner.twin.streams import stream
+from runs.batch_records import ArmOfTest, BatchPlan, PlanKind, PlannedStart
 from runs.errors import Family, TrialcellError
-from runs.schema.batch import ArmOfTest, BatchPlan, PlanKind, PlannedStart
 from runs.schema.geometry import TablePoint
 
 _SEEDS_A_PLAN = 100_000

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.batch.plan import NoSuchPlan, Place
-from runs.schema.batch import BatchPlan
+from runs.batch_records import BatchPlan
 
 KEYS = ("x_m", "z_m", "yaw_deg", "box_x_m", "box_z_m", "box_yaw_deg", "seed")
 

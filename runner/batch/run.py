@@ -21,12 +21,12 @@ from runner.cell import Cell, open_cell
 from runner.config import Config
 from runner.station import WrongRequest
 from runner.trial.notebook import Observer
+from runs.batch_records import BatchPlan, Enough, Finished, Paused, PlannedStart, Started
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.enough import why_enough
 from runs.events import utc_text
 from runs.lock import CellLock
-from runs.schema.batch import BatchPlan, Enough, Finished, Paused, PlannedStart, Started
 from runs.store import RunStore
 
 _OF_THE_DESK = ("twin", "camera", "block", "box", "workspace", "calibration", "cell", "batch")

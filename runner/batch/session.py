@@ -24,12 +24,12 @@ from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
 from runner.trial.reset import Goal, Reset, run_reset
 from runner.trial.sequence import run_trial
+from runs.batch_records import BatchPlan, PlannedStart, ResetEnded, Rested, SceneMade, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder, planned_run_id
 from runs.errors import RunExists, TrialcellError
 from runs.events import utc_text
 from runs.latch import StopLatch
-from runs.schema.batch import BatchPlan, PlannedStart, ResetEnded, Rested, SceneMade, TrialStarted
 from runs.schema.run import RunLog
 from runs.store import RunStore, run_name
 

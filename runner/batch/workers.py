@@ -21,10 +21,10 @@ from runner.batch.desk import Cells
 from runner.batch.ends import close_cut_off
 from runner.batch.pause import Pause
 from runner.batch.session import Halt, Session
+from runs.batch_records import BatchPlan, PlannedStart
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.errors import TrialcellError
-from runs.schema.batch import BatchPlan, PlannedStart
 from runs.store import RunStore
 
 _DEATHS_OF_A_SESSION = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from runs.schema.batch import BatchPlan
+from runs.batch_records import BatchPlan
 
 _STEP_MM = 20
 

@@ -12,7 +12,7 @@ from runner.cli.output import Output
 
 if TYPE_CHECKING:
     from runner.cell import Cell
-    from runs.schema.batch import BatchPlan
+    from runs.batch_records import BatchPlan
 
 Kind = Literal["random", "halton", "grid"]
 KindOption = Annotated[Kind, typer.Option(help="How places are drawn: random, evenly spread (halton), on a grid.")]

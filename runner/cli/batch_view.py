@@ -17,10 +17,20 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from runs.batch_records import (
+    BatchEvent,
+    BatchPlan,
+    Called,
+    Enough,
+    Paused,
+    ResetEnded,
+    Rested,
+    RoundTaught,
+    TrialEnded,
+)
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.figures import clean
-from runs.schema.batch import BatchEvent, BatchPlan, Called, Enough, Paused, ResetEnded, Rested, RoundTaught, TrialEnded
 from runs.statistics import Rate
 
 _LOOK_S = 0.5

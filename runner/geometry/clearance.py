@@ -25,7 +25,6 @@ from runner.kinematics.model import ArmModel, FloatArray
 
 IntArray = NDArray[np.int64]
 
-BLOCK_MM = 0.5  # least clearance to a block on the table; wide cubes leave the open jaws no more than 1.3 mm a side
 _BUILT_TOUCHING_M = 0.015  # shells of links two apart that are nearer than this at zero can't move apart or together
 _BLOCK_OF_POSES = 256
 _NOISE_MM = 0.2  # of readings: a pose read twice may be that much nearer
@@ -132,7 +131,7 @@ def margin_mm(against: str, guard: GuardSettings) -> float:
         BOX_FLOOR: guard.box_mm,
         "mast": guard.mast_mm,
         "arm": guard.self_mm,
-        "block": BLOCK_MM,
+        "block": guard.block_mm,
     }
     return margins[against]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.config import Config
-from runner.geometry import BLOCK_MM, Clearance, Obstacles
+from runner.geometry import Clearance, Obstacles
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, ToolStance
 from runner.kinematics.gripper import gripper_of, max_opening_mm
@@ -114,7 +114,7 @@ class Planner:
         if not np.isfinite(block_yaw_deg):
             raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
         side_mm, open_mm = self.config.block.side_mm, max_opening_mm(gripper_of(self.arm))
-        if side_mm > open_mm - 2.0 * BLOCK_MM:
+        if side_mm > open_mm - 2.0 * self.config.guard.block_mm:
             why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
             raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
         levels = self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)

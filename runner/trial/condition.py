@@ -42,6 +42,7 @@ def rest_if_hot(trial: Trial) -> None:
 
     Raises:
         Refused: it has not cooled in the longest time that it may take, or got hotter still.
+        Stopped: somebody asked meanwhile.
     """
     arm, settings = trial.bench.arm, trial.bench.config.arm
     health = arm.health()
@@ -62,6 +63,7 @@ def rest_if_hot(trial: Trial) -> None:
                 limit=settings.rest_until_c,
                 next_step="let it cool longer, or look for what it strains against",
             )
+        trial.switch.check()
         trial.bench.clock.sleep(min(_REST_LOOK_S, max(settings.rest_max_s - waited_s, 0.1)))
         health = arm.health()
         check_ready(health, settings)

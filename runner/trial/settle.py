@@ -71,7 +71,7 @@ def settle_first(trial: Trial, under_way: UnderWay | None) -> Found:
     held = reading.holding is True or (under_way.may_hold and (reading.holding is None or at_grasp))
     trial.may_hold = held
     away = "at home" if at_home <= trial.bench.config.arm.tol_home_deg else f"{at_home:.0f}° from home"
-    holds = "holds nothing" if not held else f"holds the block ({reading.reason})" if reading.holding else "may hold it"
+    holds = "holds nothing" if not held else "holds the block" if reading.holding else "may hold the block"
     found = f"{under_way.sentence}; the arm stands {away}, the gripper {holds}"
     if not held:
         if away == "at home":
@@ -114,12 +114,12 @@ def _ask(trial: Trial, sentence: str) -> Found:
 
 
 def _bring_down(trial: Trial, here: FloatArray, lines: _Lines, *, at_grasp: bool) -> None:
-    """Out of where the arm stands, over the place, down, open, up again; from the grasp itself only open and up."""
+    """Out of where the arm stands, over the place, down, open, up again; near the grasp itself, just down to it."""
     assert trial.set_down_line is not None
     arm = trial.bench.arm
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     if at_grasp:
-        trial.standing_deg = trial.set_down_line.waypoints_deg[-1]
+        trial.move("found_down", trial.set_down_line.waypoints_deg[-1:], tolerance_deg, correct=True)
     else:
         _back_out(trial, here, lines)
         trial.travel("found_above", trial.set_down_line.waypoints_deg[0], tolerance_deg, correct=True)

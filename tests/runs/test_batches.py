@@ -6,11 +6,7 @@ import threading
 
 import pytest
 
-from runs.batch_state import BatchState
-from runs.batches import BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
-from runs.enough import why_enough
-from runs.errors import NewerThanUs
-from runs.schema.batch import (
+from runs.batch_records import (
     BatchPlan,
     Called,
     Enough,
@@ -22,6 +18,10 @@ from runs.schema.batch import (
     TrialEnded,
     TrialStarted,
 )
+from runs.batch_state import BatchState
+from runs.batches import BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
+from runs.enough import why_enough
+from runs.errors import NewerThanUs
 
 
 def at(second: int) -> str:

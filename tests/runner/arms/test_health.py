@@ -39,6 +39,12 @@ def test_what_is_refused(changes, error, words):
     assert caught.value.next_step
 
 
+def test_a_hot_arm_may_still_be_moved_to_where_it_cools():
+    check_ready(health(temperatures_c=hot(1, 75.0)), SETTINGS, to_rest=True)
+    with pytest.raises(Refused, match="gets 9"):
+        check_ready(health(voltages_v=(9.0,) * 6), SETTINGS, to_rest=True)
+
+
 def test_no_power_and_a_latched_error_are_told_first():
     with pytest.raises(ArmNotReady, match="no power"):
         check_ready(ArmHealth(False, 5, False), SETTINGS)

@@ -9,7 +9,7 @@ import pytest
 from runner.batch.plan import PlanRequest, make_plan
 from runner.config import Config
 from runner.kinematics.model import ArmModel
-from runs.schema.batch import BatchPlan
+from runs.batch_records import BatchPlan
 
 
 @pytest.fixture

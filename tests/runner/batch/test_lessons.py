@@ -6,11 +6,11 @@ import pytest
 
 from runner.batch.lessons import teach_round, uses_in_round
 from runner.cell import open_cell
+from runs.batch_records import LessonKept, RoundTaught, TrialEnded
 from runs.batch_state import BatchState
 from runs.batches import BatchStore
 from runs.corrections.file import CorrectionFile
 from runs.corrections.table import BelongsTo, Lesson
-from runs.schema.batch import LessonKept, RoundTaught, TrialEnded
 from runs.schema.run import Ending
 from runs.store import RunHeader, RunStore
 

@@ -8,6 +8,7 @@ from runner.cell import open_cell
 from runner.rig import Request, build_rig
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
+from runs.schema.run import Note
 from runs.store import RunStore
 
 
@@ -28,6 +29,17 @@ def test_a_hot_arm_is_parked_until_it_has_cooled_and_then_works(play):
     rested = next(record for record in log.health if record.stage == "stage1_rested")
     assert max(rested.temperatures_c) <= 55.0
     assert log.duration_s > 60.0
+
+
+def test_a_rest_can_be_stopped(play):
+    def press(record, switch):
+        if isinstance(record, Note) and "parked until" in record.text:
+            switch.press()
+
+    played = play(overrides=["twin.servos_c=60"], on=press)
+    assert (played.log.result, played.log.ending.stage) == ("stopped", "stage1")
+    assert played.log.duration_s < 60.0
+    played.check_at_rest()
 
 
 @pytest.mark.parametrize(

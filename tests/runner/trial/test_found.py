@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -204,7 +205,8 @@ def test_what_is_held_and_no_run_knows_of_is_held_still(desk):
         (entry.folder / "events.jsonl").write_bytes(b"")
     log = desk.run()
     assert (log.result, log.ending.stage, log.moves) == ("invalid", "stage1", ())
-    assert "no run says where it came from" in log.ending.reason
+    assert "was cut off, and its log can't be read" in log.ending.reason
+    assert "where it came from is not known" in log.ending.reason
     assert log.ending.block_held is True
     assert desk.rig.twin.truth().block_held
 
@@ -218,6 +220,17 @@ def test_a_latched_stop_keeps_what_was_held_in_mind(desk):
     before = what_was_under_way(desk.store)
     assert before.may_hold
     assert before.pick is not None
+
+
+@pytest.mark.slow
+def test_what_somebody_put_between_the_jaws_is_held_still(desk):
+    assert desk.run(die_in="stage7_approach_place") is None
+    for entry in desk.store.list():
+        shutil.rmtree(entry.folder)
+    log = desk.run()
+    assert (log.result, log.ending.stage, log.moves) == ("invalid", "stage1", ())
+    assert "no run says where it came from" in log.ending.reason
+    assert log.ending.block_held is True
 
 
 def ended(store: RunStore, ending: Ending | None, *gripper: GripperRecord, stage: str = "stage5") -> str:
@@ -261,5 +274,10 @@ def test_what_the_log_says_of_the_jaws(tmp_path):
     assert under_way.stage == "stage1"
     store.recover("latest")
     assert what_was_under_way(store).may_hold
+    (store.find("latest").folder / "run.json").unlink()
+    (store.find("latest").folder / "events.jsonl").write_bytes(b"{torn")
+    damaged = what_was_under_way(store)
+    assert (damaged.may_hold, damaged.readable, damaged.cut_off) == (True, False, True)
+    assert damaged.sentence.endswith("its log can't be read")
     ended(store, ending(at_rest=True, block_held=False))
     assert what_was_under_way(store) is None
