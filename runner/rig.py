@@ -118,6 +118,19 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
     return Rig(bench, station)
 
 
+def another_bench(rig: Rig, cell: Cell, *, switch: StopSwitch) -> Bench:
+    """A bench over the same arm and camera with other settings of the same cell; the arm itself is as it was made.
+
+    Raises:
+        As `build_rig`.
+    """
+    _check(cell.config, Request())
+    arm_model, base = arm_of(cell.config)
+    with making(cell.folder):
+        tables = open_tables(cell.folder, cell.config)
+    return _bench(cell, Request(), rig.station, tables, arm_model, base, switch)
+
+
 def _bench(
     cell: Cell,
     request: Request,

@@ -24,10 +24,11 @@ WhyOption = Annotated[str | None, typer.Option("--why", metavar="TEXT", help="Th
 def propose(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> None:
     """Make a candidate from all lessons so far. Trials apply it only when asked to try it, or once it is promoted."""
     from runner.cell import open_cell
-    from runner.cli.show.corrections import figures, named
+    from runner.cli.show.corrections import figures
     from runner.rig import belongs_here, rule_of
     from runs.corrections.file import CorrectionFile
     from runs.corrections.overruled import overruled
+    from runs.corrections.words import named
 
     out, opened = Output(as_json=json), open_cell(cell)
     rule = rule_of(opened.config)

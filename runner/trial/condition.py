@@ -12,6 +12,7 @@ from runner.arms.protocol import ArmHealth
 from runner.trial.trial import Trial
 from runs.schema.motion import HealthRecord
 
+RESTED = "stage1_rested"  # the reading that ends a rest
 _REST_LOOK_S = 10.0  # between two looks at a resting arm
 
 
@@ -66,4 +67,4 @@ def rest_if_hot(trial: Trial) -> None:
         trial.bench.clock.sleep(min(_REST_LOOK_S, max(settings.rest_max_s - waited_s, 0.1)))
         health = arm.health()
         check_ready(health, settings)
-    check_health(trial, "stage1_rested")
+    check_health(trial, RESTED)

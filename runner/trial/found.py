@@ -14,7 +14,8 @@ from runs.schema.run import RunLog
 from runs.store import RunStore
 
 _RUNS_BACK = 20  # a chain of runs none of which could put right what the first left
-_READ_ON_TABLE = "stage5_grip_check"  # fingertips that stand on the table read as empty: no proof
+_READ_ON_TABLE = ("stage5_grip_check", "reset_grip_check")  # fingertips that stand on the table read as empty
+_CLOSING = ("stage5", "reset_pick")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +128,12 @@ def _left_holding(log: RunLog, *, cut_off: bool) -> bool | None:
         if act.action == "close":
             held = True
         elif act.action == "open" or (
-            act.reading is not None and act.reading.holding is False and act.stage != _READ_ON_TABLE
+            act.reading is not None and act.reading.holding is False and act.stage not in _READ_ON_TABLE
         ):
             held = False
         elif act.reading is not None and act.reading.holding is True:
             held = True
-    if held is not True and log.stage_records and log.stage_records[-1].name == "stage5":
+    if held is not True and log.stage_records and log.stage_records[-1].name in _CLOSING:
         return True  # the jaws were closing: what they were told is written down after they have moved
     return held
 
@@ -144,8 +145,12 @@ def _with_places(latest: UnderWay, log: RunLog) -> UnderWay:
     box = next((d.box for d in reversed(seen) if d.box is not None and d.box.xz_m is not None), None)
     return replace(
         latest,
-        pick=latest.pick or _way(log, "stage3_approach_pick", "stage4_pick"),
-        place=latest.place or _way(log, "stage7_approach_place", "stage8_place"),
+        pick=latest.pick
+        or _way(log, "stage3_approach_pick", "stage4_pick")
+        or _way(log, "reset_approach_pick", "reset_pick"),
+        place=latest.place
+        or _way(log, "stage7_approach_place", "stage8_place")
+        or _way(log, "reset_approach_place", "reset_place"),
         block=latest.block or _standing(block),
         box=latest.box or _standing(box),
     )

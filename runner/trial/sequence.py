@@ -6,6 +6,7 @@ reason; a fault of our own is written down as crashed and then let out, never sw
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
@@ -30,28 +31,63 @@ from runs.schema.run import Ending, Result, RunLog
 from runs.schema.verdict import Verdict
 from runs.store import RunStore
 
+Course = Callable[[Trial, UnderWay | None], Ending]
+"""Stages in order, given what was under way before, and how they end."""
+Lessons = Callable[[Trial, Ending], None]
+Before = Callable[[RunStore], UnderWay | None]
 
-def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Observer | None = None) -> RunLog:
+
+def run_trial(
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons = learn,
+    before: Before = what_was_under_way,
+) -> RunLog:
     """Run one trial and return its finished log; what an earlier run left is seen to first.
 
     Args:
         switch: pressed by whoever wants it stopped.
         observer: told every record as it is written.
+        run_id: the run's name where a plan gives it, else the next number.
+        lessons: what follows from the trial, once the arm is at rest.
+        before: says what an earlier run left; by default the last runs of the store are asked.
 
     Raises:
         StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
     """
+    return run_course(
+        _course, bench, store, switch=switch, observer=observer, run_id=run_id, lessons=lessons, before=before
+    )
+
+
+def run_course(
+    course: Course,
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons | None = None,
+    before: Before = what_was_under_way,
+) -> RunLog:
+    """Run a course of stages with a log of its own: a trial, or what prepares one. See `run_trial`."""
     store.check_writable()
-    under_way = None if bench.dry_run else what_was_under_way(store)
+    under_way = None if bench.dry_run else before(store)
     if under_way is not None:
         write_ends(store, under_way)
-    writer = store.create(RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance))
+    header = RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance)
+    writer = store.create(header, run_id=run_id)
     book = Notebook(writer, observer)
     trial = Trial(bench, book, switch, started_s=bench.clock.now_s())
     trial.may_hold = under_way is not None and under_way.may_hold  # until the gripper is asked
     bench.arm.on_answer = book.add
     try:
-        ending = _to_the_end(trial, under_way)
+        ending = _to_the_end(trial, course, under_way, lessons)
     except StorageUnwritable:
         with suppress(ArmError):
             bench.arm.stop()
@@ -65,19 +101,20 @@ def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Ob
     return _finish(trial, ending)
 
 
-def _to_the_end(trial: Trial, under_way: UnderWay | None) -> Ending:
+def _to_the_end(trial: Trial, course: Course, under_way: UnderWay | None, lessons: Lessons | None) -> Ending:
     """The course, then rest and lessons, whatever error of ours ended the course."""
     if trial.bench.view_note is not None:
         trial.book.note(trial.bench.view_note)
     try:
-        ending = _course(trial, under_way)
+        ending = course(trial, under_way)
     except StorageUnwritable:
         raise
     except TrialcellError as error:
         ending = _early_ending(trial, error)
     rest = bring_to_rest(trial)
     note_health(trial, "end")
-    learn(trial, ending)
+    if lessons is not None:
+        lessons(trial, ending)
     return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
 
 

@@ -144,6 +144,15 @@ class TipMeasurement(Record):
     reason: str | None = None
 
 
+class InBatch(Record):
+    """Which planned start of which batch a run was, counted from 0, and under which of two sets of settings."""
+
+    batch_id: str
+    start: int
+    arm: Literal["A", "B"] | None = None
+    round: int = 0
+
+
 class Provenance(Record):
     """What the run stood on: hashes of calibration, tables and corrections, seeds and settings."""
 
@@ -160,6 +169,7 @@ class Provenance(Record):
     approach_hashes: dict[str, str] = Field(default_factory=dict)
     corrections_hash: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
+    batch: InBatch | None = None
 
 
 class Note(Record):

@@ -27,7 +27,7 @@ def find_things(trial: Trial) -> Seen:
         moved = moved_camera(trial, first.frames[0].image_bgr)
         if moved is not None:
             raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
-        seen = _look_until_clear(trial, [first])
+        seen = look_until_clear(trial, [first])
         reason = why_not(seen, trial.bench.config)
         if reason is not None:
             raise InvalidStart(reason)
@@ -41,7 +41,7 @@ def look_again(trial: Trial) -> Seen:
     Raises:
         InvalidStart: see `find_things`.
     """
-    seen = _look_until_clear(trial, [look(trial, "detect")])
+    seen = look_until_clear(trial, [look(trial, "detect")])
     reason = why_not(seen, trial.bench.config)
     if reason is not None:
         raise InvalidStart(reason)
@@ -74,7 +74,12 @@ def swept_deg(trial: Trial, j0_deg: float) -> FloatArray:
     return pose
 
 
-def _look_until_clear(trial: Trial, looks: list[Look]) -> Seen:
+def look_until_clear(trial: Trial, looks: list[Look]) -> Seen:
+    """Look aside as long as the arm may hide something; what was seen best.
+
+    Raises:
+        InvalidStart: block or box are not found.
+    """
     swept = trial.bench.config.trial.swept_j0_deg
     for side in _sides(looks[0], swept):
         if not (_open_doubt(looks, "block") or _open_doubt(looks, "box")) or trial.dry_run:

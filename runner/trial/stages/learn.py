@@ -9,30 +9,30 @@ from runner.trial.trial import Trial
 from runs.corrections.table import Lesson
 from runs.errors import TrialcellError
 from runs.events import NotLearned, utc_text
-from runs.schema.run import CorrectionChange, Ending
+from runs.schema.run import Ending
 
 
 def learn(trial: Trial, ending: Ending) -> None:
     """Teach, or write down why not. A table that can't be read or written ends no trial: it is told in the log."""
+    lesson = lesson_of(trial, ending)
+    if isinstance(lesson, Lesson):
+        try:
+            trial.book.add(trial.bench.corrections.learn(trial.bench.belongs_to, lesson))
+        except TrialcellError as error:
+            lesson = str(error)
+    if isinstance(lesson, str):
+        trial.book.add(NotLearned(reason=lesson))
+
+
+def lesson_of(trial: Trial, ending: Ending) -> Lesson | str:
+    """What the trial has to teach, or why it has nothing to; nothing is written."""
     why = _why_not(trial, ending)
     if why is None:
         try:
             why = _contradiction(trial)
-            change = _taught(trial) if why is None else None
         except TrialcellError as error:
             why = str(error)
-        else:
-            if change is not None:
-                trial.book.add(change)
-                return
-    assert why is not None
-    trial.book.add(NotLearned(reason=why))
-
-
-def _taught(trial: Trial) -> CorrectionChange:
-    """One more lesson in the table on the disk, at the block's square."""
-    bench = trial.bench
-    return bench.corrections.learn(bench.belongs_to, _lesson(trial))
+    return _lesson(trial) if why is None else why
 
 
 def _lesson(trial: Trial) -> Lesson:
