@@ -35,12 +35,20 @@ class NoReading(ArmError):
 class MoveStalled(ArmError):
     """The arm stopped short of its goal and makes no progress."""
 
-    def __init__(self, label: str, short_deg: float, tolerance_deg: float, after_s: float) -> None:
+    def __init__(
+        self, label: str, short_deg: float, tolerance_deg: float, after_s: float, because: str | None = None
+    ) -> None:
         self.label, self.short_deg, self.tolerance_deg, self.after_s = label, short_deg, tolerance_deg, after_s
+        self.because = because
         super().__init__(
-            f"{label}: the arm stopped {short_deg:.1f}° short (allowed {tolerance_deg:.1f}°) after {after_s:.1f} s",
+            f"{label}: the arm stopped {short_deg:.1f}° short (allowed {tolerance_deg:.1f}°) after {after_s:.1f} s"
+            + (f": {because}" if because else ""),
             next_step="look for something in its way, a servo that is off or a latched error",
         )
+
+    def explained(self, because: str | None) -> MoveStalled:
+        """The same with what is wrong with the arm, as far as it says."""
+        return MoveStalled(self.label, self.short_deg, self.tolerance_deg, self.after_s, because)
 
 
 class MoveTimedOut(ArmError):

@@ -15,7 +15,8 @@ import numpy as np
 
 from judges.protocol import LabelledPicture
 from runner.arms.arrival import Arrival
-from runner.arms.errors import Refused
+from runner.arms.condition import complaint_of
+from runner.arms.errors import MoveStalled, Refused
 from runner.arms.guard import refuse_latched
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
@@ -25,7 +26,9 @@ from runner.table.errors import NoPlan, PlanningError
 from runner.trial.bench import Bench
 from runner.trial.errors import BlockLost, InvalidStart, Stopped
 from runner.trial.notebook import Notebook
+from runner.trial.sight import arm_discs_px
 from runner.trial.stop import StopSwitch
+from runner.trial.watch import PictureWatch
 from runs.schema.detection import BlockDetection, BoxDetection
 from runs.schema.geometry import Joints
 from runs.schema.motion import GripperRecord, GripperTry, GripReading, LookupRecord, MoveRecord
@@ -66,6 +69,7 @@ class Trial:
     correction: CorrectionUse | None = None
     tip: TipMeasurement | None = None
     last_stage: str | None = None
+    watch: PictureWatch = field(default_factory=PictureWatch)
 
     @property
     def dry_run(self) -> bool:
@@ -108,16 +112,19 @@ class Trial:
             self._would_move(label, path_deg, tolerance_deg, line_off_mm)
             return np.zeros_like(path_deg[-1])
         self.standing_deg = None
-        arrival: Arrival = self.bench.mover.move(
-            label,
-            path_deg,
-            tolerance_deg=tolerance_deg,
-            correct=correct,
-            take_off_sag=take_off_sag,
-            touching=touching,
-            line_off_mm=line_off_mm,
-            attempt=self.attempt,
-        )
+        try:
+            arrival: Arrival = self.bench.mover.move(
+                label,
+                path_deg,
+                tolerance_deg=tolerance_deg,
+                correct=correct,
+                take_off_sag=take_off_sag,
+                touching=touching,
+                line_off_mm=line_off_mm,
+                attempt=self.attempt,
+            )
+        except MoveStalled as stall:
+            raise stall.explained(complaint_of(self.bench.arm)) from stall
         self.standing_deg = path_deg[-1]
         self.book.add(arrival.record)
         return arrival.residual_deg
@@ -207,7 +214,11 @@ class Trial:
         )
 
     def capture(self, label: str, *, captures: int = 1) -> list[Frame]:
-        """Take pictures, keep each under its label (`_1`, `_2`, … when several; `_aN` from the second attempt on)."""
+        """Take pictures, keep each under its label (`_1`, `_2`, … when several; `_aN` from the second attempt on).
+
+        Raises:
+            PictureNotOfNow: the camera hangs or hands out old pictures. CameraUnavailable: it gives none.
+        """
         if not self.dry_run:
             self.bench.clock.sleep(self.bench.config.camera.settle_s)
         frames = []
@@ -224,6 +235,7 @@ class Trial:
                 attempt=self.attempt,
                 arm_joints_deg=joints,
             )
+            self._check_of_now(frame)
             frames.append(frame)
         return frames
 
@@ -255,6 +267,15 @@ class Trial:
                 tcp_commanded_m=(x, y, z),
             )
         )
+
+    def _check_of_now(self, frame: Frame) -> None:
+        """Hold a live picture against those before; in a dry run the arm does not go where it is reckoned to be."""
+        bench, arm_px = self.bench, None
+        if bench.camera.replays:
+            return
+        if not self.dry_run and self.standing_deg is not None and bench.view is not None:
+            arm_px = arm_discs_px(self.standing_deg, bench.arm.model, bench.base, bench.view)
+        self.watch.check(frame.image_bgr, arm_px, bench.camera.name)
 
     def _check_latch(self) -> None:
         stop = self.bench.latch.read()
