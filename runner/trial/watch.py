@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from runner.kinematics.model import FloatArray
 from runner.trial.errors import PictureNotOfNow
 from vision.cameras.protocol import Picture
+from vision.cameras.quality import frozen
 
 SHRINK = 4  # pictures are compared at a fourth of their size, which also takes the noise out of them
 LEAST_REGION_PX = 250  # of the small picture: a smaller part that the arm has left or come to says nothing
@@ -56,7 +57,7 @@ class PictureWatch:
         Raises:
             PictureNotOfNow: it can't be a picture of now.
         """
-        if self._last is not None and np.array_equal(image_bgr, self._last):
+        if self._last is not None and frozen((self._last, image_bgr)):
             raise PictureNotOfNow(camera, "it gave the same picture twice, equal to the last bit")
         self._last = image_bgr
         if arm_px is None:
