@@ -9,6 +9,7 @@ from __future__ import annotations
 from runner.trial.trial import Trial
 from vision.calibration.drift import check_drift
 from vision.cameras.protocol import Picture
+from vision.cameras.quality import assess
 
 
 def moved_camera(trial: Trial, image_bgr: Picture, *, noted: bool = False) -> str | None:
@@ -24,7 +25,8 @@ def moved_camera(trial: Trial, image_bgr: Picture, *, noted: bool = False) -> st
     if drift.problem is None:
         return None
     if drift.camera_moved or (bench.marks and not drift.moved_px):
-        return drift.problem
+        unfit = assess(image_bgr).problem
+        return drift.problem if unfit is None else f"the camera's picture is of no use: {unfit}"
     if not noted:
         trial.book.note(drift.problem)
     return None

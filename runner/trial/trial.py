@@ -34,6 +34,7 @@ from runs.schema.geometry import Joints
 from runs.schema.motion import GripperRecord, GripperTry, GripReading, LookupRecord, MoveRecord
 from runs.schema.run import CorrectionUse, StageOutcome, TipMeasurement
 from vision.cameras.protocol import Frame
+from vision.cameras.quality import assess
 
 _MAX_STEP_DEG = 90.0  # between two waypoints of a long way: firmware has been seen to split or detour beyond 180
 
@@ -269,12 +270,15 @@ class Trial:
         )
 
     def _check_of_now(self, frame: Frame) -> None:
-        """Hold a live picture against those before; in a dry run the arm does not go where it is reckoned to be."""
-        bench, arm_px = self.bench, None
+        """Hold a live picture against those before.
+
+        In a dry run the arm does not go where it is reckoned to be, and in a picture of no use nothing is seen of it.
+        """
+        bench, at_deg, arm_px = self.bench, None if self.dry_run else self.standing_deg, None
         if bench.camera.replays:
             return
-        if not self.dry_run and self.standing_deg is not None and bench.view is not None:
-            arm_px = arm_discs_px(self.standing_deg, bench.arm.model, bench.base, bench.view)
+        if at_deg is not None and bench.view is not None and assess(frame.image_bgr).good:
+            arm_px = arm_discs_px(at_deg, bench.arm.model, bench.base, bench.view)
         self.watch.check(frame.image_bgr, arm_px, bench.camera.name)
 
     def _check_latch(self) -> None:
