@@ -40,9 +40,9 @@ Row = dict[str, Any]
 TOLD = {
     "no-angles": "reading",
     "nonsense-angles": "outside its limit",
-    "ghost-motion": "the arm is not seen|stopped|not picked|lost|still hold",
+    "ghost-motion": "does not show that the arm has moved|stopped|not picked|lost|still hold",
     "deaf": "stopped .* short",
-    "drives-to-stop": "error 5|stopped .* short|refused|limit|would|keep",
+    "drives-to-stop": "error 5|limit",
     "error-latched": "error 32",
     "gripper-ignores": "hold|jaws|not picked",
     "gripper-lets-go": "lost|hold|jaws|not picked|empty",

@@ -51,6 +51,17 @@ class MoveStalled(ArmError):
         return MoveStalled(self.label, self.short_deg, self.tolerance_deg, self.after_s, because)
 
 
+class LeftItsWay(ArmError):
+    """The arm went elsewhere than it was told before it came to its goal."""
+
+    def __init__(self, label: str, off_deg: float, complaint: str) -> None:
+        self.label, self.off_deg, self.complaint = label, off_deg, complaint
+        super().__init__(
+            f"{label}: the arm first went {off_deg:.1f}° past its goal, and now {complaint}",
+            next_step="look at the arm and at what it may have touched, then clear its error",
+        )
+
+
 class MoveTimedOut(ArmError):
     """The arm is still moving at the deadline."""
 

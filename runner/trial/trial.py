@@ -16,7 +16,7 @@ import numpy as np
 from judges.protocol import LabelledPicture
 from runner.arms.arrival import Arrival
 from runner.arms.condition import complaint_of
-from runner.arms.errors import MoveStalled, Refused
+from runner.arms.errors import LeftItsWay, MoveStalled, Refused
 from runner.arms.guard import refuse_latched
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
@@ -126,6 +126,7 @@ class Trial:
             )
         except MoveStalled as stall:
             raise stall.explained(complaint_of(self.bench.arm)) from stall
+        self._check_way(arrival.record, tolerance_deg)
         self.standing_deg = path_deg[-1]
         self.book.add(arrival.record)
         return arrival.residual_deg
@@ -268,6 +269,20 @@ class Trial:
                 tcp_commanded_m=(x, y, z),
             )
         )
+
+    def _check_way(self, record: MoveRecord, tolerance_deg: float) -> None:
+        """An arm that had to be brought back from farther off than it may sag is asked what is wrong with it.
+
+        Raises:
+            LeftItsWay: it says so.
+        """
+        off_deg = max((abs(a) for a in record.corrective_deg or ()), default=0.0)
+        if off_deg <= tolerance_deg:
+            return
+        complaint = complaint_of(self.bench.arm)
+        if complaint is not None:
+            self.book.add(record)
+            raise LeftItsWay(record.label, off_deg, complaint)
 
     def _check_of_now(self, frame: Frame) -> None:
         """Hold a live picture against those before.
