@@ -67,6 +67,7 @@ class MyCobotArm:
         self._goals_lock = threading.Lock()
         self._to_come: deque[FloatArray] = deque()
         self._goal: FloatArray | None = None  # handed over last
+        self._goal_before = model.home_deg  # where the arm was to be before that
         self._sent: tuple[float, FloatArray] | None = None  # since when the arm is there; None once it is told again
         self._speed_percent = 1
         self._last: tuple[float, FloatArray] | None = None
@@ -128,7 +129,7 @@ class MyCobotArm:
             self._to_come = deque(goals[1:])
             self._speed_percent = int(speed_percent)
             self._last, self._under_way = None, True
-            self._send(goals[0], here)
+            self._send(goals[0], here, before=here)
 
     def stop(self) -> None:
         """Hold still now: forget every goal, here and in the firmware. Safe at any time and from any thread."""
@@ -227,21 +228,25 @@ class MyCobotArm:
                 return
             near = bool(np.abs(reading - self._goal).max() <= PASS_DEG)
             if near and self._to_come:
-                self._send(self._to_come.popleft(), reading)
+                self._send(self._to_come.popleft(), reading, before=self._goal)
             elif not near and self._sent is not None:
                 self._tell_again_if_unheard(reading, self._goal, self._sent)
 
     def _tell_again_if_unheard(self, reading: FloatArray, goal: FloatArray, seen: tuple[float, FloatArray]) -> None:
-        """An arm that stands still away from its goal has not heard it; it may still have been at the one before."""
+        """An arm that still stands where it was before the goal has not heard it; it may have come to rest there since.
+
+        One that stands elsewhere has heard something: that is not mended by saying it again.
+        """
         now_s = self._time.now_s()
         if np.abs(reading - seen[1]).max() > _UNMOVED_DEG:
             self._sent = (now_s, reading)
         elif now_s - seen[0] >= _UNHEARD_S:
             self._sent = None
-            self._tell(goal)
+            if np.abs(reading - self._goal_before).max() <= PASS_DEG:
+                self._tell(goal)
 
-    def _send(self, goal: FloatArray, here: FloatArray) -> None:
-        self._goal, self._sent = goal, (self._time.now_s(), here)
+    def _send(self, goal: FloatArray, here: FloatArray, *, before: FloatArray) -> None:
+        self._goal, self._goal_before, self._sent = goal, before, (self._time.now_s(), here)
         self._tell(goal)
 
     def _tell(self, goal: FloatArray) -> None:

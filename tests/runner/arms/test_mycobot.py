@@ -155,6 +155,16 @@ def test_a_goal_that_was_not_heard_on_the_way_is_told_again_once_the_arm_stands(
     assert w.true_deg() == pytest.approx(path[-1], abs=0.5)
 
 
+def test_an_arm_that_went_elsewhere_is_not_told_again(wired):
+    w = wired("drives-to-stop@0")
+    w.clock.sleep(0.1)
+    w.arm.send_path(THERE[None], speed_percent=80)
+    for _ in range(40):
+        w.clock.sleep(0.2)
+        w.arm.read_angles_deg()
+    assert w.true_deg()[4] == pytest.approx(w.arm.model.max_deg[4], abs=1)
+
+
 def test_a_line_that_comes_back_is_waited_for_and_the_motion_goes_on(wired):
     w = wired("line-drops@0.5")
     path = np.array([[20.0, 0, 0, 0, 0, -30], [20.0, 25, 0, 0, 0, -30]])
