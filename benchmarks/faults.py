@@ -29,13 +29,18 @@ from runner.rig import Request, Rig, build_rig
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
 from runner.twin.firmware.faults import FAULTS
+from runner.twin.streams import stream
 from runs.check import check_log
+from runs.errors import TrialcellError
 from runs.schema.run import RunLog
 from runs.store import RunStore
 
 QUICK = ("arm.speed_percent=60", "camera.captures=1", "trial.learn=false", "trial.corrections=false")
 STILL_DEG = 0.2
 Row = dict[str, Any]
+NOT_BEGUN: Row = {"result": "not begun", "stage": None, "notes": [], "begun": True, "in_box": False, "beyond_limits": 0}
+NOT_BEGUN |= {"at_rest": True, "moved_deg": 0.0, "valid": True, "error": None, "arm_s": 0.0, "rejected": 0}
+WIRE_FROM_S, WIRE_TO_S = 10.0, 80.0  # over a wire connecting takes of the twin's time, and a trial takes longer
 
 TOLD = {
     "no-angles": "reading",
@@ -74,7 +79,12 @@ def one(folder: Path, seed: int, fault: str | None, kind: str, wire: Sequence[st
     faults = [f"twin.firmware={kind}", f"twin.faults={[fault] if fault else []}"]
     cell = open_cell(folder, [*QUICK, *(wire or faults)])
     switch, store, error = StopSwitch(), RunStore(cell.runs_dir), None
-    with build_rig(cell, Request(seed=seed), switch=switch, progress=lambda _: None) as rig:
+    about = {"fault": fault, "seed": seed, "firmware": kind, "way": "wire" if wire else "in process"}
+    try:
+        built = build_rig(cell, Request(seed=seed), switch=switch, progress=lambda _: None)
+    except TrialcellError as refused:  # it came before the trial
+        return {**NOT_BEGUN, **about, "reason": str(refused)}
+    with built as rig:
         try:
             run_trial(rig.bench, store, switch=switch)
         except Exception as raised:  # noqa: BLE001 - an error that gets out is a finding
@@ -83,10 +93,7 @@ def one(folder: Path, seed: int, fault: str | None, kind: str, wire: Sequence[st
         truth, moved_deg = _truth_and_rest(rig)
     begun = fault is None or rig.station.firmware is None or _begun(rig, fault)
     return {
-        "fault": fault,
-        "seed": seed,
-        "firmware": kind,
-        "way": "wire" if wire else "in process",
+        **about,
         "result": log.result,
         "stage": log.ending.stage if log.ending else None,
         "reason": log.ending.reason if log.ending else None,
@@ -132,7 +139,8 @@ def _rejected(log: RunLog) -> int:
 
 def over_the_wire(folder: Path, seed: int, fault: str | None, kind: str, speedup: float) -> Row:
     """The same with a served twin that has the fault."""
-    doors = ("--tcp", "0", "--firmware", kind, *(("--fault", fault) if fault else ()))
+    at_s = stream(seed, f"fault {fault}").uniform(WIRE_FROM_S, WIRE_TO_S)
+    doors = ("--tcp", "0", "--firmware", kind, *(("--fault", f"{fault}@{at_s:.1f}") if fault else ()))
     process, settings = served(folder, doors, speedup)
     try:
         return one(folder, seed, fault, kind, settings)
