@@ -335,7 +335,9 @@ class TwinSettings(Section):
     firmware: Literal["none", "new", "old"] = Field(
         "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
     )
-    faults: tuple[str, ...] = Field((), description="what goes wrong in the firmware: NAME or NAME@SECONDS")
+    faults: tuple[str, ...] = Field(
+        (), description="what goes wrong with arm and camera: NAME, at a random moment, or NAME@SECONDS"
+    )
     servos_c: float = Field(35.0, ge=0, le=100, description="how warm the servos are at the start")
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")

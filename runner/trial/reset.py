@@ -18,7 +18,6 @@ from runner.table.plan import PickPlan, PlacePlan
 from runner.table.plan_reset import plan_pick_out, plan_set_down
 from runner.trial.bench import Bench
 from runner.trial.condition import check_health, rest_if_hot
-from runner.trial.drift import moved_camera
 from runner.trial.errors import InvalidStart
 from runner.trial.found import UnderWay, what_was_under_way
 from runner.trial.grip import check_grip, let_go
@@ -105,9 +104,6 @@ class _Course:
         """Where block and box are; None when the block is where it shall be."""
         with trial.stage("reset_look", attempt=self.tries or None):
             first = look(trial, "reset_look")
-            moved = moved_camera(trial, first.frames[0].image_bgr)
-            if moved is not None:
-                raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
             seen = look_until_clear(trial, [first])
             xz_m, yaw = seen.block.xz_m, seen.block.yaw_deg
             if xz_m is None or seen.box.inside_xz_m is None:

@@ -30,7 +30,7 @@ def camera(opened: Cell) -> Iterator[Finding]:
         width, height = frames[0].size_px
         name = str(device.name)
     told = f"{name}: {width}×{height} px, the first picture after {first_s:.1f} s, the last {seconds:.1f} s old"
-    if frozen(frames):
+    if frozen([frame.image_bgr for frame in frames]):
         yield red("camera", f"{name} gives the same picture again and again", "pull it out and put it in again")
         return
     if seconds > _SLOW_S:

@@ -122,6 +122,10 @@ class Controller:
         """Forget the goals behind the one under way."""
         self._queue.clear()
 
+    def drop_goal(self) -> None:
+        """Forget the goal under way; the arm goes on toward it until it is told of another."""
+        self._current = None
+
     def pause(self) -> None:
         """Hold still and keep the goals."""
         if not self.paused:
