@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from judges.protocol import Judge
+from runner.arm_calibration import has_arm_file, load_arm_file
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
@@ -35,9 +36,11 @@ from runner.twin.served import served_at
 from runner.twin.setup import Twin
 from runs.corrections.file import CorrectionFile
 from runs.corrections.table import BelongsTo
+from runs.files import sha256_hex
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
-from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane, load_view
+from vision.calibration.file import LENS_FILE, PLANE_FILE, load_lens, load_plane, load_view
+from vision.calibration.kept import content_hash
 from vision.calibration.view import View
 from vision.detect.colour import colour_model
 from vision.detect.protocol import DetectSettings, Region
@@ -61,6 +64,7 @@ class Request:
     block_xz_m: tuple[float, float] | None = None
     box_xz_m: tuple[float, float] | None = None
     dry_run: bool = False
+    look_for_slip: bool = True  # begin with a look whether a joint has slipped, where the arm is calibrated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +134,7 @@ def _bench(
     guard.obstacles = obstacles_of(config)
     clock = StoppableClock(station.clock, switch)
     provenance, belongs_to = _provenance(cell, tables, station, seed)
+    plane = load_plane(cell.calibration_dir)
     return Bench(
         config=config,
         arm=guard,
@@ -139,7 +144,9 @@ def _bench(
         camera=camera,
         view=view,
         view_note=view_note,
-        marks=load_plane(cell.calibration_dir).marks,
+        marks=plane.marks,
+        scene=plane.scene,
+        arm_file=load_arm_file(cell.calibration_dir) if has_arm_file(cell.calibration_dir) else None,
         detect=detect_settings(config),
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
@@ -148,6 +155,7 @@ def _bench(
         latch=StopLatch(cell.folder),
         provenance=provenance,
         dry_run=request.dry_run,
+        look_for_slip=request.look_for_slip,
     )
 
 
@@ -352,6 +360,8 @@ def _view(cell: Cell, station: Station) -> tuple[View | None, str | None]:
     if camera.size_px == view.size_px:
         foreign = station.control is None and load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD)
         return view, "the calibration is the twin's: positions on the table are only nominal" if foreign else None
+    if not camera.replays:
+        return view, None  # another size than the calibration's: the trial will find out that something was changed
     wide, high = camera.size_px
     zoom = wide / view.size_px[0]
     K = view.K * zoom
@@ -370,7 +380,11 @@ def _provenance(cell: Cell, tables: CellTables, station: Station, seed: int) -> 
         "lens": content_hash(load_lens(cell.calibration_dir)),
         "plane": content_hash(load_plane(cell.calibration_dir)),
     }
-    belongs_to = BelongsTo(calibration_hash=hashes["plane"], table_hash=tables.content_hash, profile=station.profile)
+    learned_with = hashes["plane"]
+    if has_arm_file(cell.calibration_dir):
+        hashes["arm"] = content_hash(load_arm_file(cell.calibration_dir))
+        learned_with = sha256_hex(f"{hashes['plane']} {hashes['arm']}".encode())
+    belongs_to = BelongsTo(calibration_hash=learned_with, table_hash=tables.content_hash, profile=station.profile)
     settings: dict[str, Any] = config.model_dump(mode="json")
     provenance = Provenance(
         cell_id=config.cell.id,

@@ -7,7 +7,7 @@ import numpy as np
 from judges.protocol import LabelledPicture
 from runner.geometry import obstacles_of
 from runner.kinematics.model import FloatArray
-from runner.trial.drift import moved_camera
+from runner.trial.drift import Moved, moved_camera
 from runner.trial.errors import InvalidStart
 from runner.trial.gate import why_not
 from runner.trial.look import Look, look
@@ -26,7 +26,8 @@ def find_things(trial: Trial) -> Seen:
         first = look(trial, "detect")
         moved = moved_camera(trial, first.frames[0].image_bgr)
         if moved is not None:
-            raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
+            trial.book.add(moved)
+            raise Moved(moved)
         seen = _look_until_clear(trial, [first])
         reason = why_not(seen, trial.bench.config)
         if reason is not None:
