@@ -110,9 +110,14 @@ def as_calibrated(config: Config, folder: Path) -> Config:
     if not has_arm_file(folder):
         return config
     file = load_arm_file(folder)
-    if file.arm_model != config.arm.model:
+    if file.arm_model != model_name(config):
         return config  # another arm stands there now; what was found of the one before says nothing of it
     return laid_over(config, file.tool_shift_mm, file.joint_zero_deg)
+
+
+def model_name(config: Config) -> str:
+    """What the arm of the settings is called: a shipped name, or its file's, wherever that lies."""
+    return Path(config.arm.model).name
 
 
 def laid_over(config: Config, tool_shift_mm: Point, joint_zero_deg: Joints) -> Config:

@@ -7,13 +7,15 @@ was kept before it stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from runner.arm_calibration import ArmFile, as_calibrated, as_delivered
+from runner.arms.errors import ArmError
+from runner.arms.guard import refuse_latched
 from runner.calibrate.approach import Taught, arc_pose_deg, teach_arc
 from runner.calibrate.arm import calibrate_by_sight, calibrate_by_touch, hashes_of
 from runner.calibrate.bench import ArmBench, Progress
@@ -32,6 +34,7 @@ from runner.table.approach_arc import PAIRS
 from runner.table.cell_tables import GRID_FILES
 from runner.table.retool import retool
 from runner.twin.served import served_at
+from runs.latch import StopLatch
 from vision.calibration.file import LensFile, PlaneFile, load_lens, load_view
 from vision.calibration.kept import now_text, save
 from vision.calibration.view import View
@@ -78,6 +81,7 @@ def arm_bench(cell: Cell, person: Person, progress: Progress) -> Iterator[tuple[
     Raises:
         CalibrationMissing: lens or plane. WrongRequest, ArmUnreachable, CameraUnavailable: as `open_station`.
         WrongPictureSize: the camera delivers another size than the calibration's.
+        Refused: a stop is latched, now or before one of the moves; whatever ends it, the arm is told to hold still.
     """
     view = load_view(cell.calibration_dir)
     with _station(cell, person) as station:
@@ -86,8 +90,23 @@ def arm_bench(cell: Cell, person: Person, progress: Progress) -> Iterator[tuple[
         twin = station.twin is not None or station.control is not None
         block, box = (BLOCK_XZ_M, BOX_XZ_M) if twin else (None, None)
         obstacles = obstacles_of(config, block_xz_m=block, box_xz_m=box)
-        bench = ArmBench.of(config, station.arm, station.clock, station.camera, view, obstacles, progress)
-        yield bench, station
+        bench = ArmBench.of(
+            config,
+            station.arm,
+            station.clock,
+            station.camera,
+            view,
+            obstacles,
+            progress,
+            lambda: refuse_latched(StopLatch(cell.folder).read()),
+        )
+        bench.may_go_on()
+        try:
+            yield bench, station
+        except BaseException:
+            with suppress(ArmError):
+                station.arm.stop()
+            raise
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 from runner.calibrate.bench import ArmBench, watch
 from runner.calibrate.check import tool_seen_xz_m
 from runner.calibrate.tip_poses import solved
+from runner.kinematics.fk import checked_joints
 from runner.kinematics.frames import tool_points_cell_m
 from runner.kinematics.model import FloatArray
 from runner.table.approach import ApproachPhase, ArcApproach, TaughtPair
@@ -58,10 +59,10 @@ def teach_arc(bench: ArmBench, phase: ApproachPhase, base_deg: FloatArray, *, pa
 
     Raises:
         CalibrationTooPoor: the tip was seen at fewer than five steps, or at less than half of them.
-        NoWay, Refused, ArmError: the arm could not go on.
+        WrongJoints: a pose that is not one finite angle a joint. ArmError: the arm could not go on.
     """
+    goals = np.tile(checked_joints(base_deg, bench.guard.model), (pairs, 1))
     bench.open_jaws()
-    goals = np.tile(base_deg, (pairs, 1))
     goals[:, 0] = np.linspace(*SWEEPS_DEG[phase], pairs)
     seen, missed = watch(bench, goals, label="approach")
     if len(seen) < max(MIN_PAIRS, pairs / 2):

@@ -13,7 +13,15 @@ from typing import Literal
 
 import numpy as np
 
-from runner.arm_calibration import ArmFile, CheckPose, as_delivered, has_arm_file, laid_over, load_arm_file
+from runner.arm_calibration import (
+    ArmFile,
+    CheckPose,
+    as_delivered,
+    has_arm_file,
+    laid_over,
+    load_arm_file,
+    model_name,
+)
 from runner.calibrate.arm_fit import ArmFit, fit_arm
 from runner.calibrate.bench import ArmBench, watch
 from runner.calibrate.check_poses import slip_poses
@@ -26,7 +34,6 @@ from runner.table.postures import arm_of
 from vision.calibration.file import PlaneFile, load_lens, load_plane
 from vision.calibration.kept import content_hash, now_text, save
 from vision.calibration.view import View
-from vision.errors import CalibrationTooPoor
 
 TIP_POSES, JOINT_POSES = 14, 26
 _REFINED = "; refined by the arm's tip at "
@@ -122,7 +129,7 @@ def _file(config: Config, fit: ArmFit, count: int, *, method: Method, source: st
         made_at=now_text(),
         source=source,
         method=method,
-        arm_model=config.arm.model,
+        arm_model=model_name(config),
         tcp_mm=config.arm.tcp_mm,
         tool_shift_mm=(x, y, z),
         joint_zero_deg=_floats(fit.values[:n]),
@@ -154,15 +161,3 @@ def _floats(values: FloatArray | Sequence[float]) -> tuple[float, ...]:
 def _pixels(ends: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     (a, b), (c, d) = ends.tolist()
     return (a, b), (c, d)
-
-
-def refuse_unseen(file: ArmFile) -> None:
-    """A calibration by sight that saw none of its check poses can't find a slip later.
-
-    Raises:
-        CalibrationTooPoor: it is so.
-    """
-    if file.method == "seen" and not file.check_poses:
-        raise CalibrationTooPoor(
-            "arm", "the tip was seen at none of the check poses", next_step="clear the view and calibrate again"
-        )

@@ -43,6 +43,10 @@ _ASTRAY_M = tuple(np.array([x, 0.0, z]) for x, z in ((0.0, 0.0), (0.04, 0.0), (-
 """Where else a tip is looked for that is not where it is believed to be."""
 
 
+def _always() -> None:
+    """Nobody has anything against it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmBench:
     """An arm under a camera, ready to be watched. `guard` and `mover` speak of the joints as they are known now."""
@@ -56,6 +60,7 @@ class ArmBench:
     camera: Camera
     view: View
     progress: Progress
+    may_go_on: Callable[[], None] = _always
 
     @classmethod
     def of(
@@ -67,24 +72,34 @@ class ArmBench:
         view: View,
         obstacles: Obstacles,
         progress: Progress,
+        may_go_on: Callable[[], None] = _always,
     ) -> ArmBench:
         """A bench by the settings.
 
         Args:
             arm: in encoder angles: as its driver has it, nothing taken off.
             obstacles: what stands on the table, and the table.
+            may_go_on: asked before every move; raises where somebody has latched a stop.
         """
         model, base = arm_of(config)
         known = in_true_angles(arm, model, config.arm.joint_zero_deg)
         guard = GuardedArm(known, base, GuardRules.of(model, config.arm, config.table, config.guard))
         guard.obstacles = obstacles
         mover = MoveControl(guard, clock, base, config.arm)
-        return cls(config, arm, guard, clock, mover, base, camera, view, progress)
+        return cls(config, arm, guard, clock, mover, base, camera, view, progress, may_go_on)
 
     def knowing(self, config: Config, *, view: View | None = None) -> ArmBench:
         """The same bench with more known of it."""
-        seen = view or self.view
-        return ArmBench.of(config, self.arm, self.clock, self.camera, seen, self.guard.obstacles, self.progress)
+        return ArmBench.of(
+            config,
+            self.arm,
+            self.clock,
+            self.camera,
+            view or self.view,
+            self.guard.obstacles,
+            self.progress,
+            self.may_go_on,
+        )
 
     def delivered(self) -> ArmUnderCamera:
         """The arm without anything calibrated, under this camera."""
@@ -112,6 +127,7 @@ class ArmBench:
             narrow = value <= settings.grip_value + settings.held_margin_value
             if not narrow and abs(apart_mm - self.config.block.side_mm) <= settings.held_width_tolerance_mm:
                 raise GripperHolds(apart_mm)
+        self.may_go_on()
         self.guard.send_gripper_open()
         self.clock.sleep(self.config.gripper.wait_s)
 
@@ -130,6 +146,7 @@ class ArmBench:
 
     def home(self) -> None:
         """Home, by a clear way."""
+        self.may_go_on()
         self.go("calibrate_home", np.asarray(self.config.arm.home_deg, dtype=np.float64))
 
     def pictures(self) -> list[Picture]:
@@ -215,6 +232,7 @@ def watch(
     encoders, ends, missed = [], [], []
     for number, goal in enumerate(goals_deg, start=1):
         bench.progress(f"{label}: pose {number} of {len(goals_deg)}")
+        bench.may_go_on()
         try:
             read = bench.go(f"calibrate_{label}_{number}", goal)
         except (NoWay, Refused) as refusal:

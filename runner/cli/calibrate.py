@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NEXT = "next: the plane has to be measured with this lens: trialcell calibrate plane"
 
+_NEXT_ARM = "next: how the camera is tilted, and slips of joints, are told by the arm's tip: trialcell calibrate joints"
+
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell calibrate all")
 
 Pictures = Annotated[
@@ -68,6 +70,7 @@ def plane(
     json: JsonOption = False,
 ) -> int:
     """The table's plane, from one picture of the board lying flat where calibration.board_xz_m says."""
+    from runner.arm_calibration import has_arm_file
     from runner.calibrate.plane import plane_from
     from runner.cell import open_cell
     from runner.wizard import measure_plane
@@ -86,7 +89,8 @@ def plane(
             )
     answer = {**file.model_dump(mode="json"), "file": str(opened.calibration_dir / "plane.json")}
     x, y, z = file.camera_m
-    out.answer(answer, *_told("plane", answer), f"camera   x {x * 1e3:.0f}, y {y * 1e3:.0f}, z {z * 1e3:.0f} mm")
+    more = [_NEXT_ARM] if has_arm_file(opened.calibration_dir) else []
+    out.answer(answer, *_told("plane", answer), f"camera   x {x * 1e3:.0f}, y {y * 1e3:.0f}, z {z * 1e3:.0f} mm", *more)
     return 0
 
 
