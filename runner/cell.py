@@ -13,16 +13,18 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from runner.arm_calibration import as_calibrated
 from runner.config import CELL_FILE, CellUnreadable, Config, load, to_toml
 from runs.errors import StorageUnwritable
 from runs.files import storage, write_atomic
 
 MAKING_LOCK = "making.lock"
+CALIBRATION_FOLDER = "calibration"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell's folder and its settings."""
+    """A cell's folder and its settings, with what was calibrated of its arm laid over them."""
 
     folder: Path
     config: Config
@@ -39,8 +41,8 @@ class Cell:
 
     @property
     def calibration_dir(self) -> Path:
-        """Lens and plane."""
-        return self.folder / "calibration"
+        """Lens, plane and arm, with what they were before."""
+        return self.folder / CALIBRATION_FOLDER
 
     @property
     def corrections_file(self) -> Path:
@@ -64,13 +66,14 @@ def open_cell(folder: Path, overrides: Iterable[str] = ()) -> Cell:
     Raises:
         StorageUnwritable: the folder can't be made.
         CellUnreadable, UnknownSetting, BadSetting: its settings can't be used.
+        CalibrationUnreadable: nor what was calibrated of its arm.
     """
     settings = folder / CELL_FILE
     if not _exists(settings):
         with making(folder):
             if not _exists(settings):  # whoever was before us made it
                 make_cell(folder, Config())
-    return Cell(folder, load(settings, overrides))
+    return Cell(folder, as_calibrated(load(settings, overrides), folder / CALIBRATION_FOLDER))
 
 
 @contextmanager

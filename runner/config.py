@@ -107,6 +107,12 @@ class ArmSettings(Section):
     base_yaw_deg: float = Field(0.0, description="the base's turn; positive as j0")
     tcp_mm: Vec3 = Field((0.0, 0.0, 100.3), description="tool centre point in the last link's frame")
     tool_roll_deg: float = Field(30.0, description="the gripper's roll on the flange; 30: jaws level at j5 = -30")
+    tool_shift_mm: Vec3 = Field(
+        (0.0, 0.0, 0.0), description="the gripper beside its place, last link's frame; zeros: as calibrated"
+    )
+    joint_zero_deg: tuple[float, float, float, float, float, float] = Field(
+        (0.0,) * 6, description="where a joint is less what its encoder says; zeros: as calibrated"
+    )
     home_deg: tuple[float, float, float, float, float, float] = Field(
         (0.0, 0.0, 0.0, 0.0, 0.0, -30.0), description="where the arm rests"
     )
@@ -330,7 +336,10 @@ class JudgeSettings(Section):
 class TwinSettings(Section):
     """The digital twin: how the desk is set up and how imperfect it is. Never read by vision or the trial."""
 
-    profile: Literal["perfect", "field"] = Field("perfect", description="how imperfect arm and camera are")
+    profile: Literal["perfect", "field", "uncalibrated"] = Field(
+        "perfect", description="how imperfect arm and camera are"
+    )
+    desk_seed: int = Field(1, ge=0, description="uncalibrated: fixes what is off on this desk, in all its trials")
     seed: int = Field(1, ge=0, description="fixes block, box, yaws, light and noise")
     firmware: Literal["none", "new", "old"] = Field(
         "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
@@ -339,6 +348,9 @@ class TwinSettings(Section):
         (), description="what goes wrong with arm and camera: NAME, at a random moment, or NAME@SECONDS"
     )
     servos_c: float = Field(35.0, ge=0, le=100, description="how warm the servos are at the start")
+    slip_deg: tuple[float, float, float, float, float, float] = Field(
+        (0.0,) * 6, description="joints that have slipped by so much, unseen by their encoders"
+    )
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")
     table_friction: float = Field(0.6, gt=0, description="friction of table and box")
@@ -365,6 +377,9 @@ class CalibrationSettings(Section):
     board_xz_m: Vec2 = Field((0.0, 0.22), description="centre of the board when it lies on the table")
     board_yaw_deg: float = Field(0.0, description="direction of the board's long side, from +x toward +z")
     lens_views: int = Field(12, ge=6, description="tilted views for the lens")
+    drift_every: int = Field(
+        10, ge=0, description="a batch looks before every so many trials whether a joint slipped; 0: never"
+    )
 
 
 class BatchSettings(Section):

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from judges.protocol import Judge
+from runner.arm_calibration import has_arm_file, load_arm_file
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
@@ -39,9 +40,11 @@ from runs.corrections.model import NO_MODEL
 from runs.corrections.proof import ProofSettings
 from runs.corrections.rule import RuleSettings
 from runs.corrections.table import BelongsTo
+from runs.files import sha256_hex
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
-from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane, load_view
+from vision.calibration.file import LENS_FILE, PLANE_FILE, load_lens, load_plane, load_view
+from vision.calibration.kept import content_hash
 from vision.calibration.view import View
 from vision.detect.colour import colour_model
 from vision.detect.protocol import DetectSettings, Region
@@ -65,6 +68,7 @@ class Request:
     block_xz_m: tuple[float, float] | None = None
     box_xz_m: tuple[float, float] | None = None
     dry_run: bool = False
+    look_for_slip: bool = True  # begin with a look whether a joint has slipped, where the arm is calibrated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +151,7 @@ def _bench(
     guard.obstacles = obstacles_of(config)
     clock = StoppableClock(station.clock, switch, StopLatch(cell.folder))
     provenance, belonging = _provenance(cell, tables, station, seed)
+    plane = load_plane(cell.calibration_dir)
     return Bench(
         config=config,
         arm=guard,
@@ -156,7 +161,9 @@ def _bench(
         camera=camera,
         view=view,
         view_note=view_note,
-        marks=load_plane(cell.calibration_dir).marks,
+        marks=plane.marks,
+        scene=plane.scene,
+        arm_file=load_arm_file(cell.calibration_dir) if has_arm_file(cell.calibration_dir) else None,
         detect=detect_settings(config),
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
@@ -166,6 +173,7 @@ def _bench(
         latch=StopLatch(cell.folder),
         provenance=provenance,
         dry_run=request.dry_run,
+        look_for_slip=request.look_for_slip,
     )
 
 
@@ -194,8 +202,11 @@ def belongs_to(cell: Cell, table_hash: str, profile: str) -> BelongsTo:
     """
     arm = cell.config.arm
     tcp = ", ".join(f"{value:g}" for value in arm.tcp_mm)
+    learned_with = content_hash(load_plane(cell.calibration_dir))
+    if has_arm_file(cell.calibration_dir):
+        learned_with = sha256_hex(f"{learned_with} {content_hash(load_arm_file(cell.calibration_dir))}".encode())
     return BelongsTo(
-        calibration_hash=content_hash(load_plane(cell.calibration_dir)),
+        calibration_hash=learned_with,
         table_hash=table_hash,
         profile=profile,
         tool=f"{arm.model}: tool point ({tcp}) mm, rolled {arm.tool_roll_deg:g}°",
@@ -412,6 +423,8 @@ def _view(cell: Cell, station: Station) -> tuple[View | None, str | None]:
     if camera.size_px == view.size_px:
         foreign = station.control is None and load_plane(cell.calibration_dir).source.startswith(TWIN_BOARD)
         return view, "the calibration is the twin's: positions on the table are only nominal" if foreign else None
+    if not camera.replays:
+        return view, None  # another size than the calibration's: the trial will find out that something was changed
     wide, high = camera.size_px
     zoom = wide / view.size_px[0]
     K = view.K * zoom
@@ -430,6 +443,8 @@ def _provenance(cell: Cell, tables: CellTables, station: Station, seed: int) -> 
         "lens": content_hash(load_lens(cell.calibration_dir)),
         "plane": content_hash(load_plane(cell.calibration_dir)),
     }
+    if has_arm_file(cell.calibration_dir):
+        hashes["arm"] = content_hash(load_arm_file(cell.calibration_dir))
     belonging = belongs_to(cell, tables.content_hash, station.profile)
     model = model_in_use(CorrectionFile(cell.folder).load(belonging), rule_of(config), config.corrections.use)
     settings: dict[str, Any] = config.model_dump(mode="json")

@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from runner.arm_calibration import as_delivered
 from runner.arms.protocol import Arm, Clock
+from runner.arms.zeroed import in_true_angles
 from runner.cell import Cell
 from runner.config import Config
 from runner.kinematics.model import ArmModel
+from runner.table.postures import arm_of
 from runner.twin.errors import TwinGone
 from runner.twin.served import Addresses, TwinControl, TwinTime, served_at, served_twins
 from runner.twin.setup import Twin, build_twin
@@ -151,7 +154,8 @@ def open_station(
         twin = build_twin(config, seed=start, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
         camera = _camera(config, lambda: twin.camera)
         arm, clock, firmware = _in_process(config, twin, start)
-        return Station(arm, clock, camera, config.twin.profile, twin=twin, firmware=firmware, closers=(twin.close,))
+        known = _known(arm, config)
+        return Station(known, clock, camera, config.twin.profile, twin=twin, firmware=firmware, closers=(twin.close,))
     served = served_at(cell.folder, config.arm.address)
     asked = seed is not None or block_xz_m is not None or box_xz_m is not None
     check_station(cell, asks_for_a_start=asked)
@@ -162,7 +166,8 @@ def open_station(
         control.reset(start, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
     arm, clock = _connected(config, control)
     closers = () if control is None else (control.close,)
-    return Station(arm, clock, camera, METAL if served is None else served.profile, control=control, closers=closers)
+    profile = METAL if served is None else served.profile
+    return Station(_known(arm, config), clock, camera, profile, control=control, closers=closers)
 
 
 @contextmanager
@@ -179,13 +184,18 @@ def open_arm(cell: Cell, model: ArmModel) -> Iterator[tuple[Arm, Clock]]:
         )
     served = served_at(cell.folder, cell.config.arm.address)
     control = None if served is None else TwinControl(served)
-    arm, clock = _connected(cell.config, control, model)
+    arm, clock = _connected(cell.config, control)
     try:
-        yield arm, clock
+        yield in_true_angles(arm, model, cell.config.arm.joint_zero_deg), clock
     finally:
         arm.close()
         if control is not None:
             control.close()
+
+
+def _known(arm: Arm, config: Config) -> Arm:
+    """The arm in true angles, as far as its zeros are known."""
+    return in_true_angles(arm, arm_of(config)[0], config.arm.joint_zero_deg)
 
 
 def camera_of(kind: str, source: str, size_px: tuple[int, int]) -> Camera:
@@ -278,14 +288,13 @@ def _camera_beside(cell: Cell, served: Addresses | None) -> Camera:
     )
 
 
-def _connected(config: Config, control: TwinControl | None, model: ArmModel | None = None) -> tuple[Arm, Clock]:
+def _connected(config: Config, control: TwinControl | None) -> tuple[Arm, Clock]:
     from functools import partial
 
     from runner.arms.client import connect
     from runner.arms.link import Link
     from runner.arms.mycobot import MyCobotArm, TendingClock
     from runner.arms.port_lock import PortLock
-    from runner.table.postures import arm_of
 
     arm, gripper = config.arm, config.gripper
     time_there: Clock = RealTime() if control is None else TwinTime(control)
@@ -296,7 +305,7 @@ def _connected(config: Config, control: TwinControl | None, model: ArmModel | No
         answer_s=arm.answer_s,
     )
     driver = MyCobotArm(
-        model or arm_of(config)[0],
+        arm_of(as_delivered(config))[0],  # what the encoders say is held against their own limits
         link,
         time_there,
         lock=lock,

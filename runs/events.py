@@ -22,6 +22,7 @@ from runs.schema.run import (
     Capture,
     CorrectionChange,
     CorrectionUse,
+    DriftRecord,
     Ending,
     Note,
     PickAttempt,
@@ -124,6 +125,7 @@ Payload = (
     | Verdict
     | PickAttempt
     | TipMeasurement
+    | DriftRecord
     | CorrectionUse
     | CorrectionChange
     | NotLearned
@@ -148,6 +150,7 @@ KINDS: dict[str, type[Payload]] = {
     "verdict": Verdict,
     "pick_attempt": PickAttempt,
     "tip": TipMeasurement,
+    "drift": DriftRecord,
     "correction_used": CorrectionUse,
     "correction_learned": CorrectionChange,
     "correction_not_learned": NotLearned,
@@ -222,6 +225,7 @@ _LISTS: dict[str, str] = {
     "verdict": "verdicts",
     "pick_attempt": "pick_attempts",
     "tip": "tip_measurements",
+    "drift": "drift",
     "note": "notes",
     "ruling": "rulings",
 }

@@ -118,7 +118,23 @@ class CalibrationUnreadable(VisionError):
     def __init__(self, path: Path, why: str) -> None:
         self.path, self.why = path, why
         super().__init__(
-            f"calibration {path} can't be used: {why}", next_step="calibrate again: trialcell calibrate lens | plane"
+            f"calibration {path} can't be used: {why}",
+            next_step="move it away, then calibrate again: trialcell calibrate all",
+        )
+
+
+class NoSuchCalibration(VisionError):
+    """A version of a calibration that the cell doesn't hold, or digits that several begin with."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, id_text: str, known: Sequence[str], *, several: bool = False) -> None:
+        self.id, self.known = id_text, tuple(known)
+        there = ", ".join(self.known) or "none yet"
+        super().__init__(
+            f"{'several versions begin' if several else 'no version of the calibration begins'} with {id_text!r}; "
+            f"there are: {there}",
+            next_step="see them all: trialcell calibrate list",
         )
 
 

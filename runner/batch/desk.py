@@ -14,6 +14,7 @@ from runner.cell import Cell
 from runner.config import with_overrides
 from runner.rig import Request, Rig, another_bench, build_rig
 from runner.trial.bench import Bench
+from runner.trial.drift import drift_due
 from runner.trial.stop import StopSwitch
 from runner.twin.setup import Twin
 from runner.twin.shading import light_for
@@ -42,7 +43,11 @@ class Desk:
         """The bench of a start's settings, with the start in what its runs' logs say that they stood on."""
         bench = self.trying if tries and self.trying is not None else self.benches[start.arm]
         place = InBatch(batch_id=batch_id, start=start.index, arm=start.arm, round=start.round)
-        return replace(bench, provenance=bench.provenance.model_copy(update={"seed": start.seed, "batch": place}))
+        return replace(
+            bench,
+            provenance=bench.provenance.model_copy(update={"seed": start.seed, "batch": place}),
+            look_for_slip=drift_due(start.index + 1, bench.config.calibration.drift_every),
+        )
 
     def share(self, of: Bench) -> None:
         """What one bench's guard knows of the desk, all know."""

@@ -21,7 +21,7 @@ from runner.table.postures import arm_of
 from runner.twin.setup import Twin, build_twin
 from vision.calibration.file import LensFile, PlaneFile
 
-_BLOCK_XZ_M, _BOX_XZ_M = (0.30, 0.33), (-0.27, 0.10)  # beside the board
+BLOCK_XZ_M, BOX_XZ_M = (0.30, 0.33), (-0.27, 0.10)  # beside the board
 _ASIDE_J0_DEG = -85.0
 TWIN_BOARD = "the twin's board"
 
@@ -58,7 +58,7 @@ def show_plane(twin: Twin, lens: LensFile, config: Config, folder: Path, progres
 @contextmanager
 def cleared_twin(config: Config) -> Iterator[Twin]:
     """A twin whose table is cleared for the board, with the arm out of the camera's sight; closed at the end."""
-    twin = build_twin(config, seed=0, block_xz_m=_BLOCK_XZ_M, box_xz_m=_BOX_XZ_M)
+    twin = build_twin(config, seed=0, block_xz_m=BLOCK_XZ_M, box_xz_m=BOX_XZ_M)
     try:
         arm, base = arm_of(config)
         guard = GuardedArm(twin.arm, base, GuardRules.of(arm, config.arm, config.table, config.guard))

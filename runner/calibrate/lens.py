@@ -7,7 +7,8 @@ from pathlib import Path
 
 from runner.config import CalibrationSettings
 from vision.calibration.board import BoardSpec, find_boards
-from vision.calibration.file import LensFile, save
+from vision.calibration.file import LensFile
+from vision.calibration.kept import save
 from vision.calibration.lens import calibrate_lens
 from vision.cameras.protocol import Picture
 

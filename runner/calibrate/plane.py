@@ -7,8 +7,9 @@ from pathlib import Path
 from runner.calibrate.lens import board_of
 from runner.config import CalibrationSettings
 from vision.calibration.board import find_board
-from vision.calibration.drift import marks_in
-from vision.calibration.file import LensFile, PlaneFile, save
+from vision.calibration.drift import marks_in, scene_of
+from vision.calibration.file import LensFile, PlaneFile
+from vision.calibration.kept import save
 from vision.calibration.plane import plane_from_board
 from vision.cameras.protocol import Picture
 
@@ -31,6 +32,6 @@ def plane_from(
     )
     on_board = range(settings.board_squares[0] * settings.board_squares[1] // 2)
     marks = tuple(mark for mark in marks_in(picture) if mark.id not in on_board)
-    file = PlaneFile.of(fit, lens, source=source, marks=marks)
+    file = PlaneFile.of(fit, lens, source=source, marks=marks, scene=scene_of(picture, but_px=seen.corners_px))
     save(file, folder)
     return file

@@ -1,4 +1,4 @@
-"""`trialcell calibrate`: the lens from tilted views of a board, the table's plane from one that lies flat."""
+"""`trialcell calibrate`: a wizard, step by step or all at once; here the lens and the table's plane."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from runner.cli.calibrate_arm import Yes, all_steps, approach, check, joints, person_of, tip
+from runner.cli.calibrate_versions import diff, list_versions, rollback
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
@@ -15,32 +17,39 @@ if TYPE_CHECKING:
 
 _NEXT = "next: the plane has to be measured with this lens: trialcell calibrate plane"
 
-app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell calibrate lens")
+_NEXT_ARM = "next: how the camera is tilted, and slips of joints, are told by the arm's tip: trialcell calibrate joints"
+
+app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell calibrate all")
 
 Pictures = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Pictures of the board; without it the twin shows its own.")
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Pictures of the board; without it the camera takes them, and the twin shows its own."
+    ),
 ]
 
 
 @app.callback()
 def _calibrate() -> None:
-    """Measure the camera: first the lens, then the table's plane."""
+    """Measure camera and arm step by step, or all at once, with a number in millimetres at the end."""
+
+
+app.command("all", epilog="Example: trialcell calibrate all   or   trialcell calibrate all --json")(all_steps)
 
 
 @app.command(epilog="Example: trialcell calibrate lens   or   trialcell calibrate lens --pictures board/")
-def lens(pictures: Pictures = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
+def lens(pictures: Pictures = None, yes: Yes = False, cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
     """The lens, from at least eight views of the board tilted by 15 to 30°; one that only lies flat can't do it."""
-    from runner.calibrate.first_use import cleared_twin, show_lens
     from runner.calibrate.lens import lens_from
     from runner.cell import open_cell
+    from runner.wizard import measure_lens
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)
     left_out: list[str] = []
     with CellLock(opened.folder):
         if pictures is None:
-            with cleared_twin(opened.config) as twin:
-                file = show_lens(twin, opened.config, opened.calibration_dir, out.aside.print)
+            file = measure_lens(opened, person_of(opened, yes), out.aside.print)
         else:
             shots = _pictures(pictures)
             file, left_out = lens_from(
@@ -54,33 +63,44 @@ def lens(pictures: Pictures = None, cell: CellOption = DEFAULT_CELL, json: JsonO
 @app.command(epilog="Example: trialcell calibrate plane   or   trialcell calibrate plane --picture flat.jpg")
 def plane(
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The board lying flat; without it the twin shows its own.")
+        Path | None, typer.Option(metavar="FILE", help="The board lying flat; without it the camera takes them.")
     ] = None,
+    yes: Yes = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
     """The table's plane, from one picture of the board lying flat where calibration.board_xz_m says."""
-    from runner.calibrate.first_use import cleared_twin, show_plane
+    from runner.arm_calibration import has_arm_file
     from runner.calibrate.plane import plane_from
     from runner.cell import open_cell
+    from runner.wizard import measure_plane
     from runs.lock import CellLock
     from vision.calibration.file import load_lens
     from vision.cameras.protocol import read_picture
 
     out, opened = Output(as_json=json), open_cell(cell)
     with CellLock(opened.folder):
-        lens_file = load_lens(opened.calibration_dir)
         if picture is None:
-            with cleared_twin(opened.config) as twin:
-                file = show_plane(twin, lens_file, opened.config, opened.calibration_dir, out.aside.print)
+            file = measure_plane(opened, person_of(opened, yes), out.aside.print)
         else:
+            lens_file = load_lens(opened.calibration_dir)
             file = plane_from(
                 read_picture(picture), lens_file, opened.config.calibration, opened.calibration_dir, source=str(picture)
             )
     answer = {**file.model_dump(mode="json"), "file": str(opened.calibration_dir / "plane.json")}
     x, y, z = file.camera_m
-    out.answer(answer, *_told("plane", answer), f"camera   x {x * 1e3:.0f}, y {y * 1e3:.0f}, z {z * 1e3:.0f} mm")
+    more = [_NEXT_ARM] if has_arm_file(opened.calibration_dir) else []
+    out.answer(answer, *_told("plane", answer), f"camera   x {x * 1e3:.0f}, y {y * 1e3:.0f}, z {z * 1e3:.0f} mm", *more)
     return 0
+
+
+app.command(epilog="Example: trialcell calibrate tip   or   trialcell calibrate tip --touched marks.csv")(tip)
+app.command(epilog="Example: trialcell calibrate joints   or   trialcell calibrate joints --touched marks.csv")(joints)
+app.command(epilog="Example: trialcell calibrate approach --phase place --pairs 20")(approach)
+app.command(epilog="Example: trialcell calibrate check")(check)
+app.command("list", epilog="Example: trialcell calibrate list")(list_versions)
+app.command(epilog="Example: trialcell calibrate diff 1a2b3c4d 5e6f7a8b")(diff)
+app.command(epilog="Example: trialcell calibrate rollback 1a2b3c4d")(rollback)
 
 
 def _pictures(folder: Path) -> list[tuple[str, Picture]]:

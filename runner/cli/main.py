@@ -44,7 +44,7 @@ NOUNS = (
     Noun("corrections", "runner.cli.corrections", "See, prove and take back what was learned.", "Trials"),
     Noun("init", "runner.cli.init", "Make a cell's folder with working settings.", "The cell"),
     Noun("doctor", "runner.cli.doctor", "Look whether everything a trial needs is there.", "The cell"),
-    Noun("calibrate", "runner.cli.calibrate", "Measure the lens and the table's plane.", "The cell"),
+    Noun("calibrate", "runner.cli.calibrate", "Measure lens, table, tool and joints; a number at the end.", "The cell"),
     Noun("twin", "runner.cli.twin", "Try the digital twin alone, or serve it as an arm.", "The cell"),
     Noun("table", "runner.cli.table", "Build and look into the reach table.", "The cell"),
     Noun("arm", "runner.cli.arm", "Find the arm, read it, move it; arm files, also from a URDF.", "The cell"),

@@ -25,7 +25,8 @@ def run(
     block: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's block here, metres.")] = None,
     box: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's box here, metres.")] = None,
     profile: Annotated[
-        Literal["perfect", "field"] | None, typer.Option(help="How imperfect the twin's arm and camera are.")
+        Literal["perfect", "field", "uncalibrated"] | None,
+        typer.Option(help="How imperfect the twin's arm and camera are."),
     ] = None,
     camera: Annotated[
         str | None, typer.Option(metavar="KIND[:SOURCE]", help="Another camera, for example folder:pictures/.")

@@ -15,7 +15,8 @@ from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Verdict
 from runs.store import picture_path
 from runs.verdicts import PERSON, answers_in
-from vision.calibration.file import content_hash, load_lens, load_plane
+from vision.calibration.file import load_lens, load_plane
+from vision.calibration.kept import content_hash
 from vision.cameras.protocol import Picture, read_picture
 from vision.cameras.quality import assess
 from vision.errors import CalibrationMissing, VisionError

@@ -33,7 +33,9 @@ def shuttle(
     b: Annotated[Place, typer.Option(metavar="X Y Z", help="The second point.")] = _B_M,
     visits: Annotated[int, typer.Option(min=1, max=10_000, help="How many visits, both points in turn.")] = 20,
     gain: Annotated[float, typer.Option(help="Of a CCD sweep: above 0, at most 1.")] = 0.05,
-    profile: Annotated[Literal["perfect", "field"] | None, typer.Option(help="How imperfect the arm is.")] = None,
+    profile: Annotated[
+        Literal["perfect", "field", "uncalibrated"] | None, typer.Option(help="How imperfect the arm is.")
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
     ] = None,

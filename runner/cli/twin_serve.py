@@ -24,7 +24,7 @@ def serve(
         Literal["new", "old"], typer.Option(help="new acknowledges what it is told to do, old stays silent.")
     ] = "new",
     profile: Annotated[
-        Literal["perfect", "field"] | None, typer.Option(help="How imperfect arm and camera are.")
+        Literal["perfect", "field", "uncalibrated"] | None, typer.Option(help="How imperfect arm and camera are.")
     ] = None,
     fault: Annotated[
         list[str] | None, typer.Option(metavar="NAME[@S]", help="What goes wrong and when, as often as you like.")

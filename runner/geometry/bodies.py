@@ -147,7 +147,7 @@ def _add_shell(builder: _Builder, shape: Shape) -> None:
 def _add_gripper(builder: _Builder, arm: ArmModel, g: GripperData, theta: float) -> None:
     """Body, bars, fingers and pads in the tool frame: x along the jaws' travel, z along the tool."""
     n, tool = arm.n_joints, arm.n_joints + 1
-    tcp_mm = arm.T_link_tcp[:3, :3].T @ arm.T_link_tcp[:3, 3] * 1000.0
+    tcp_mm = arm.T_link_tcp[:3, :3].T @ (arm.T_link_tcp[:3, 3] - arm.hand_shift_m) * 1000.0
 
     def at(x: float, y: float, z: float) -> FloatArray:
         return np.asarray(np.array([x, y, z]) - tcp_mm)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from math import acos, atan2, cos, hypot, radians, sin
 
+import numpy as np
+
 from runner.kinematics.errors import NoGripper, OutsideOpening
-from runner.kinematics.model import ArmModel, GripperData
+from runner.kinematics.model import ArmModel, FloatArray, GripperData
 
 _PRINTED_MM = 0.05  # the stops as they are printed, to a tenth, are still openings
 
@@ -82,6 +84,27 @@ def opening_from_value_mm(value: float, gripper: GripperData) -> float:
     return opening_mm(theta_from_value_rad(value, gripper), gripper)
 
 
+def tip_past_tcp_mm(theta_rad: float, arm: ArmModel) -> float:
+    """How far the fingertips reach past the tool point, along the tool; negative where they end before it."""
+    return tip_z_mm(theta_rad, gripper_of(arm)) - float(arm.T_link_tcp[2, 3] - arm.hand_shift_m[2]) * 1000.0
+
+
+def seen_tips_m(T_base_tcp: FloatArray, arm: ArmModel) -> FloatArray:
+    """What a camera above sees of the open fingertips: the ends of the pads' upper edges, shape (..., 2, 3).
+
+    Args:
+        T_base_tcp: the tool's frame, (..., 4, 4), base frame, z up.
+
+    Returns base frame, metres: the finger on the side of the tool's x first. Their middle is the tip as it is found.
+    """
+    g = gripper_of(arm)
+    jaws, across, along = T_base_tcp[..., :3, 0], T_base_tcp[..., :3, 1], T_base_tcp[..., :3, 2]
+    up = np.where(across[..., 2:] >= 0, across, -across)
+    middle = T_base_tcp[..., :3, 3] + (tip_past_tcp_mm(g.theta_open_rad, arm) * along + g.pad_mm[1] / 2 * up) / 1000.0
+    half = (max_opening_mm(g) + g.pad_mm[0]) / 2000.0 * jaws
+    return np.stack((middle + half, middle - half), axis=-2)
+
+
 def tip_below_tcp_m(tilt_deg: float, opening: float, arm: ArmModel) -> float:
     """How far the lowest corner of the pads is below the tool point, metres, jaws level.
 
@@ -90,6 +113,6 @@ def tip_below_tcp_m(tilt_deg: float, opening: float, arm: ArmModel) -> float:
         opening: gap between the jaws, mm. The tips reach farther the more they are closed.
     """
     g = gripper_of(arm)
-    reach_mm = tip_z_mm(theta_from_opening_rad(opening, g), g) - float(arm.T_link_tcp[2, 3]) * 1000.0
+    reach_mm = tip_past_tcp_mm(theta_from_opening_rad(opening, g), arm)
     t = radians(tilt_deg)
     return (reach_mm * sin(t) + g.pad_mm[1] / 2.0 * abs(cos(t))) / 1000.0

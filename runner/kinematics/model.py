@@ -6,7 +6,7 @@ Holds figures and checks them; computes nothing with them (that is `fk.py` and `
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import radians
@@ -152,6 +152,7 @@ class ArmModel:
     min_deg: FloatArray  # (n,)
     max_deg: FloatArray  # (n,)
     home_deg: FloatArray  # (n,)
+    hand_shift_m: FloatArray  # (3,): how far the gripper sits beside its place, last link's frame
 
     @property
     def name(self) -> str:
@@ -169,10 +170,28 @@ class ArmModel:
         steps = np.concatenate((self.T_parent_joint[:, :3, 3], self.T_link_tcp[None, :3, 3]))
         return float(np.linalg.norm(steps, axis=1).sum())
 
-    def with_tool(self, *, tcp_mm: Vector | None = None, roll_deg: float = 0.0) -> ArmModel:
-        """The same arm with another tool: its point (mm, last link's frame) and its roll about the flange axis."""
-        T = _tool(self.data.tool.tcp_mm if tcp_mm is None else tcp_mm, roll_deg)
-        return ArmModel(self.data, self.T_parent_joint, self.axes, T, self.min_deg, self.max_deg, self.home_deg)
+    def with_tool(
+        self, *, tcp_mm: Vector | None = None, roll_deg: float = 0.0, shift_mm: Vector = (0.0, 0.0, 0.0)
+    ) -> ArmModel:
+        """The same arm with another tool: its point (mm, last link's frame) and its roll about the flange axis.
+
+        `shift_mm` is how far the gripper sits beside its place; its point and its fingers are moved by it alike.
+        """
+        meant = self.data.tool.tcp_mm if tcp_mm is None else tcp_mm
+        x, y, z = np.add(meant, shift_mm).tolist()
+        shift_m = frozen(np.array(shift_mm, dtype=float) / 1000.0)
+        return replace(self, T_link_tcp=_tool((x, y, z), roll_deg), hand_shift_m=shift_m)
+
+    def with_zeros(self, zero_deg: FloatArray, *, upper_deg: FloatArray | None = None) -> ArmModel:
+        """The same arm with the joints' zeros off by so much: neither a joint nor its encoder may pass the limits.
+
+        Args:
+            zero_deg: where a joint is less what its encoder says, shape (n_joints,).
+            upper_deg: what the encoders may show at most, shape (n_joints,); the arm's limits where not given.
+        """
+        top = self.max_deg if upper_deg is None else upper_deg
+        low, high = np.maximum(self.min_deg, self.min_deg + zero_deg), np.minimum(self.max_deg, top + zero_deg)
+        return replace(self, min_deg=frozen(low), max_deg=frozen(high))
 
 
 def frozen(array: FloatArray) -> FloatArray:
@@ -217,6 +236,7 @@ def build(data: ArmData) -> ArmModel:
         min_deg=frozen(np.array([j.min_deg for j in data.joint])),
         max_deg=frozen(np.array([j.max_deg for j in data.joint])),
         home_deg=frozen(np.array(data.home_deg, dtype=float)),
+        hand_shift_m=frozen(np.zeros(3)),
     )
 
 

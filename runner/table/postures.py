@@ -62,9 +62,13 @@ def arm_of(config: Config) -> tuple[ArmModel, BaseInCell]:
         BadSetting: an arm of another number of joints than the settings are for.
     """
     a = config.arm
-    arm = load_arm(a.model).with_tool(tcp_mm=a.tcp_mm, roll_deg=a.tool_roll_deg)
+    arm = load_arm(a.model).with_tool(tcp_mm=a.tcp_mm, roll_deg=a.tool_roll_deg, shift_mm=a.tool_shift_mm)
     if arm.n_joints != len(a.home_deg):
         raise BadSetting("arm.model", f"{arm.name} has {arm.n_joints} joints, not {len(a.home_deg)}", "settings")
+    if any(a.joint_zero_deg):
+        highest = arm.max_deg.copy()
+        highest[1:2] = np.minimum(highest[1:2], a.j1_safe_max_deg + a.limit_margin_deg)
+        arm = arm.with_zeros(np.array(a.joint_zero_deg), upper_deg=highest)
     return arm, BaseInCell.at(a.base_shift_m, a.base_yaw_deg)
 
 

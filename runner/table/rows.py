@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from runner.config import Config
 from runner.kinematics.frames import BaseInCell
-from runner.kinematics.model import ArmModel, FloatArray, frozen, load_arm
+from runner.kinematics.model import ArmModel, FloatArray, Vector, frozen, load_arm
 from runner.table.errors import BadRows, WrongTable
 from runs.files import sha256_hex
 
@@ -50,7 +50,7 @@ class CellOfTable(BaseModel):
         a = config.arm
         return cls(
             arm_model=load_arm(a.model).name,
-            tcp_mm=a.tcp_mm,
+            tcp_mm=tool_point_mm(a.tcp_mm, a.tool_shift_mm),
             tool_roll_deg=a.tool_roll_deg,
             base_shift_m=a.base_shift_m,
             base_yaw_deg=a.base_yaw_deg,
@@ -101,6 +101,12 @@ class ReachTable:
     def row_joints_deg(self, row: int) -> FloatArray:
         """One row's joints, shape (n_joints,)."""
         return frozen(self.columns[3:, row].copy())
+
+
+def tool_point_mm(tcp_mm: Vector, shift_mm: Vector) -> Vector:
+    """The tool point of a gripper that sits beside its place, mm, last link's frame."""
+    x, y, z = (at + by for at, by in zip(tcp_mm, shift_mm, strict=True))
+    return x, y, z
 
 
 def make_table(

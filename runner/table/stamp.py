@@ -15,8 +15,9 @@ from typing import Any
 
 from runs.files import sha256_hex, write_atomic
 
+CALIBRATED_ARM_FILE = "calibration/arm.json"
 _FORMAT = 1
-_SETTINGS_SOURCES = ("config.py", "kinematics/ik/protocol.py", "table/postures.py")
+_SETTINGS_SOURCES = ("config.py", "arm_calibration.py", "kinematics/ik/protocol.py", "table/postures.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,15 @@ def write_note(table_file: Path, note: Note) -> None:
 
 
 def settings_sha256(settings_file: Path) -> str | None:
-    """A hash over a cell's settings file and this program's sources that give it a meaning; None if unreadable."""
+    """A hash over a cell's settings, what is calibrated of its arm, and the sources that give these a meaning.
+
+    None where the settings can't be read.
+    """
     here = Path(__file__).parents[1]
     sources = [here / name for name in _SETTINGS_SOURCES] + sorted((here / "kinematics" / "arms").glob("*.toml"))
+    calibrated = settings_file.parent / CALIBRATED_ARM_FILE
+    parts = [settings_file, *sources, *([calibrated] if calibrated.exists() else [])]
     try:
-        return sha256_hex(b"\0".join(path.read_bytes() for path in (settings_file, *sources)))
+        return sha256_hex(b"\0".join(path.read_bytes() for path in parts))
     except OSError:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from judges.protocol import Judge
+from runner.arm_calibration import ArmFile
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm
 from runner.arms.protocol import Clock
@@ -24,7 +25,12 @@ from vision.detect.protocol import DetectSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """Everything ready to work. `view` None: no calibration, pixels only; `marks`: where fixed markers were then."""
+    """Everything ready to work. `view` None: no calibration, pixels only.
+
+    `marks`: where fixed markers were when the plane was calibrated; `scene`: what the picture looked like then;
+    `arm_file`: what was calibrated of the arm, None where nothing was. `look_for_slip`: whether the trial begins with a
+    look at the check poses.
+    """
 
     config: Config
     arm: GuardedArm
@@ -35,6 +41,8 @@ class Bench:
     view: View | None
     view_note: str | None
     marks: tuple[Mark, ...]
+    scene: str | None
+    arm_file: ArmFile | None
     detect: DetectSettings
     judge: Judge
     planner: Planner
@@ -44,3 +52,4 @@ class Bench:
     latch: StopLatch
     provenance: Provenance
     dry_run: bool = False
+    look_for_slip: bool = True

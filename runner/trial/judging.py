@@ -39,7 +39,7 @@ def ask(trial: Trial, stage: JudgedStage, pictures: tuple[LabelledPicture, ...],
             bench.judge.name, stage, trial.attempt, "dry_run", "nothing moved, so there is nothing to judge"
         )
     elif moved is not None:
-        verdict = _none(bench.judge.name, stage, trial.attempt, "camera_moved", moved)
+        verdict = _none(bench.judge.name, stage, trial.attempt, "camera_moved", moved.problem or "the camera has moved")
     else:
         try:
             verdict = bench.judge.judge(evidence)

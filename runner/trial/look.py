@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runner.trial.drift import moved_camera
-from runner.trial.errors import InvalidStart
+from runner.trial.drift import Moved, moved_camera
 from runner.trial.sight import arm_discs_px, gap_px
 from runner.trial.trial import Trial, joints_of
 from runs.schema.detection import BlockDetection, BoxDetection, DetectRecord
@@ -36,7 +35,7 @@ def look(trial: Trial, label: str) -> Look:
     """Look from where the arm stands, and write down what was seen.
 
     Raises:
-        InvalidStart: the camera has moved, so that nothing has a place on the table.
+        Moved: the camera has, so that nothing has a place on the table.
     """
     bench, first = trial.bench, not trial.book.log.detect
     frames = trial.capture(label, captures=1 if bench.camera.replays else bench.config.camera.captures)
@@ -68,11 +67,12 @@ def look(trial: Trial, label: str) -> Look:
             box=box,
             dropped=tuple(blocks.dropped + boxes.dropped),
             images=tuple(capture.image for capture in trial.book.log.vlm_captures[-len(frames) :]),
-            note="; ".join(d for d in (moved, seen.block_doubt, seen.box_doubt) if d) or None,
+            note="; ".join(d for d in (moved and moved.problem, seen.block_doubt, seen.box_doubt) if d) or None,
         )
     )
     if moved is not None:
-        raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
+        trial.book.add(moved)
+        raise Moved(moved)
     return seen
 
 

@@ -14,7 +14,7 @@ from runner.kinematics.gripper import gripper_of, theta_from_value_rad, value_fr
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.kinematics.motion import Follower, RateLimits, set_points
 from runner.twin.errors import ArmWithoutTwin
-from runner.twin.profiles import Imperfection, Profile
+from runner.twin.profiles import Desk, Imperfection, Profile
 from runner.twin.thermal import Servos
 from runner.twin.world import World
 
@@ -79,7 +79,8 @@ class _Chase:
 class TwinArm:
     """An arm of physics with a gripper of physics. Angles in degrees, (n_joints,), base joint first."""
 
-    def __init__(self, world: World, profile: Profile, rng: np.random.Generator) -> None:
+    def __init__(self, world: World, profile: Profile, rng: np.random.Generator, desk: Desk | None = None) -> None:
+        self._desk = desk
         self._world, self._model = world, world.scene.arm
         servo = self._model.data.servo
         if servo is None:
@@ -96,7 +97,8 @@ class TwinArm:
 
     def begin(self, profile: Profile, rng: np.random.Generator, angles_deg: FloatArray) -> FloatArray:
         """A new arm of that profile, resting with its set-point at these angles; returns where its joints are, rad."""
-        self._imperfection = Imperfection(profile, self._model.n_joints, rng)
+        stays = None if self._desk is None else self._desk.zero_deg
+        self._imperfection = Imperfection(profile, self._model.n_joints, rng, stays)
         self._direct = self._imperfection.none
         self._set_deg = np.array(angles_deg, dtype=float)
         self._rate_deg_s = np.zeros(self._model.n_joints)

@@ -69,6 +69,7 @@ class Scene:
     arm: ArmModel  # with the mounted tool
     base: BaseInCell
     board_size_m: tuple[float, float]  # of the sheet: along the long side, along the short one
+    tool_off_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)  # the gripper beside its place, last link's frame
 
     @property
     def table_z_m(self) -> float:
@@ -77,11 +78,17 @@ class Scene:
 
 
 def build_scene(
-    config: Config, arm: ArmModel, board_size_m: tuple[float, float], extra_blocks: Sequence[str] = ()
+    config: Config,
+    arm: ArmModel,
+    board_size_m: tuple[float, float],
+    extra_blocks: Sequence[str] = (),
+    *,
+    tool_off_mm: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Scene:
     """The scene for these settings and this arm (as loaded; the tool of the settings is mounted here).
 
     Args:
+        tool_off_mm: how far the gripper sits beside its place, last link's frame.
         extra_blocks: colours of more blocks, which wait out of the camera's sight until they are put somewhere.
 
     Raises:
@@ -93,7 +100,8 @@ def build_scene(
     if arm.data.gripper is None or arm.data.masses is None or arm.data.servo is None:
         missing = "gripper" if arm.data.gripper is None else "masses" if arm.data.masses is None else "servo"
         raise ArmWithoutTwin(arm.name, missing)
-    world = [*_desk(config, base), *_clutter(config, base), *_arm(config, arm), *_things(config, board_size_m)]
+    world = [*_desk(config, base), *_clutter(config, base), *_arm(config, arm, tool_off_mm)]
+    world += _things(config, board_size_m)
     world += _extra_blocks(config, base, extra_blocks)
     xml = f"""<mujoco model="trialcell">
 <compiler angle="radian" autolimits="true" inertiafromgeom="auto"/>
@@ -114,7 +122,7 @@ def build_scene(
 </actuator>
 </mujoco>
 """
-    return Scene(xml, config, arm, base, board_size_m)
+    return Scene(xml, config, arm, base, board_size_m, tool_off_mm)
 
 
 def _desk(config: Config, base: BaseInCell) -> Iterable[str]:
@@ -156,7 +164,7 @@ def _clutter(config: Config, base: BaseInCell) -> Iterable[str]:
         )
 
 
-def _arm(config: Config, arm: ArmModel) -> Iterable[str]:
+def _arm(config: Config, arm: ArmModel, tool_off_mm: Sequence[float]) -> Iterable[str]:
     """Nested bodies, one a joint: frames exactly as the kinematics has them."""
     masses, servo = arm.data.masses, arm.data.servo
     assert masses is not None
@@ -172,7 +180,7 @@ def _arm(config: Config, arm: ArmModel) -> Iterable[str]:
             f'armature="{servo.armature}"/>'
         )
         yield from _link_geoms(i + 1, arm.data.shape, looks, masses)
-    yield from _hand(config, gripper_of(arm), masses)
+    yield from _hand(config, gripper_of(arm), masses, tool_off_mm)
     yield from ["</body>"] * arm.n_joints
 
 
@@ -196,13 +204,14 @@ def _link_geoms(link: int, shapes: Sequence[Shape], looks: Sequence[Look], masse
             )
 
 
-def _hand(config: Config, g: GripperData, masses: MassData) -> Iterable[str]:
+def _hand(config: Config, g: GripperData, masses: MassData, off_mm: Sequence[float]) -> Iterable[str]:
     """The gripper: a body with two parallelograms, each a bar and a counter-turning finger."""
     roll = rpy_matrix(0.0, 0.0, np.deg2rad(config.arm.tool_roll_deg))
     bx, by, bz = (h / 1000.0 for h in g.body_half_mm)
     cz = g.body_centre_z_mm / 1000.0
     grip = f'friction="{config.twin.pad_friction} 0.005 0.0001" priority="1"'
-    yield f'<body name="hand" quat="{_v(quaternion_of(roll))}">'
+    place = _v([mm / 1000.0 for mm in off_mm])
+    yield f'<body name="hand" pos="{place}" quat="{_v(quaternion_of(roll))}">'
     yield (
         f'<geom name="hand_shell" type="box" size="{bx} {by} {bz}" pos="0 0 {cz}" group="{UNSEEN}" contype="0" '
         f'conaffinity="1" mass="{masses.hand_g / 1000.0}"/>'

@@ -16,7 +16,7 @@ from runner.kinematics.gripper import gripper_of
 from runner.kinematics.model import load_arm
 from runner.twin.arm import TwinArm, TwinClock
 from runner.twin.camera import TwinCamera
-from runner.twin.profiles import PROFILES
+from runner.twin.profiles import PROFILES, Desk
 from runner.twin.scene import build_scene
 from runner.twin.shading import Light, light_for
 from runner.twin.starts import Start, choose_start
@@ -53,16 +53,20 @@ class Twin:
         spec = BoardSpec(board.board_squares, board.board_square_mm, board.board_marker_mm)
         sheet = board_image(spec, px_per_m=BOARD_PX_PER_M, margin_mm=BOARD_MARGIN_MM)
         self._board_size_m = sheet.shape[1] / BOARD_PX_PER_M, sheet.shape[0] / BOARD_PX_PER_M
-        self.world = World(build_scene(config, load_arm(config.arm.model), self._board_size_m, extra_blocks))
+        arm, profile = load_arm(config.arm.model), PROFILES[config.twin.profile]
+        desk = Desk.of(profile, arm.n_joints, config.twin.desk_seed, config.twin.slip_deg[: arm.n_joints])
+        x, y, z = desk.tool_mm.tolist()
+        self.world = World(build_scene(config, arm, self._board_size_m, extra_blocks, tool_off_mm=(x, y, z)))
         self.clock = TwinClock(self.world)
-        self.arm = TwinArm(self.world, PROFILES[config.twin.profile], stream(0, "arm"))
-        self.view = View.looking_at(
+        self.arm = TwinArm(self.world, profile, stream(0, "arm"), desk)
+        meant = View.looking_at(
             config.twin.camera_position_m,
             config.twin.camera_look_at_m,
             size_px=config.camera.size_px,
             width_deg=config.twin.camera_fov_deg,
             distortion=(config.twin.lens_k1, config.twin.lens_k2, 0.0, 0.0, 0.0),
         )
+        self.view = desk.view(meant)
         self.camera = TwinCamera(self.world, self.view, printed(sheet))
         self.start: Start | None = None
 

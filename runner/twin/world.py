@@ -339,6 +339,7 @@ class World:
         settings = self.scene.config.box
         inner = (np.array(settings.outside_mm) / 2 - settings.wall_mm) / 1000.0
         within = bool((np.abs(local[:2]) < inner).all() and 0.0 < local[2] < settings.wall_height_mm / 1000.0)
+        tool_m = self.scene.arm.T_link_tcp[:3, 3] + np.array(self.scene.tool_off_mm) / 1000.0
         T = np.eye(4)
         T[:3, :3] = np.array(data.xmat[self._tool_body]).reshape(3, 3)
         T[:3, 3] = data.xpos[self._tool_body]
@@ -350,7 +351,7 @@ class World:
             block_yaw_deg=self._yaw_deg(self._block),
             box_m=_triple(base.to_cell(data.qpos[self._box : self._box + 3])),
             box_yaw_deg=self._yaw_deg(self._box),
-            tool_m=_triple(base.to_cell((T @ self.scene.arm.T_link_tcp)[:3, 3])),
+            tool_m=_triple(base.to_cell((T @ np.append(tool_m, 1.0))[:3])),
             angles_deg=tuple(np.degrees(data.qpos[: self._n]).tolist()),
             jaw_opening_theta_rad=self.jaw_theta_rad,
         )

@@ -61,11 +61,15 @@ class BoxDetection(Record):
 
 
 class TipDetection(Record):
-    """The middle between the gripper's fingertips, placed at the height that it is known to have."""
+    """The middle between the gripper's fingertips, placed at the height that it is known to have.
+
+    `ends_px` are the two fingertips themselves, in no order; None by marker.
+    """
 
     centre_px: Pixel
     score: float = Field(ge=0, le=1)
     method: Literal["marker", "fingers"]
+    ends_px: tuple[Pixel, Pixel] | None = None
     xz_m: TablePoint | None = None
     height_y_m: float | None = None
     spread_mm: float | None = None

@@ -135,13 +135,41 @@ class TipDiff(Record):
 
 
 class TipMeasurement(Record):
-    """The tip against the block at the pick pose, or why it could not be measured."""
+    """The tip against the block at the pick pose, or why it could not be measured.
+
+    `aimed_xz_m` is where the tool was sent (the corrected target), `reckoned_xz_m` where joints read back have it;
+    `residual_mm` is seen less sent and `unexplained_mm` seen less reckoned, x and z: what no reading of the arm tells.
+    """
 
     attempt: int
     image: str
     diff: TipDiff | None
     tip: TipDetection | None = None
     reason: str | None = None
+    aimed_xz_m: TablePoint | None = None
+    reckoned_xz_m: TablePoint | None = None
+    residual_mm: tuple[float, float] | None = None
+    unexplained_mm: tuple[float, float] | None = None
+
+
+class DriftRecord(Record):
+    """A look whether anything has moved since calibrating, and by how much; `problem` says what to think of it.
+
+    `moved` names what: the camera (its marks), another picture size, another scene, or a joint (the tip was seen
+    elsewhere than right after calibrating). Pixels by the marks' numbers; the tip's figures are the worst of its poses.
+    """
+
+    at: str | None = None
+    moved: Literal["camera", "picture", "scene", "joint"] | None
+    problem: str | None
+    marks_px: dict[str, float] = Field(default_factory=dict)
+    marks_missing: tuple[int, ...] = ()
+    check_poses: int = 0
+    tip_off_px: float | None = None
+    tip_off_mm: float | None = None
+    slipped_joint: str | None = None
+    slip_deg: float | None = None
+    not_looked: str | None = None
 
 
 class InBatch(Record):
@@ -211,6 +239,7 @@ class RunLog(Record):
     correction: Corrections = Corrections()
     pose_used: PoseUsed = PoseUsed()
     tip_measurements: tuple[TipMeasurement, ...] = ()
+    drift: tuple[DriftRecord, ...] = ()
     result: Result | None
     ended_at: str | None
     # beyond the field log

@@ -5,24 +5,18 @@ Written whole or not at all. A file that was edited, cut off or belongs to anoth
 
 from __future__ import annotations
 
-import hashlib
-import json
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import ValidationError
 
-from runs.files import write_atomic
-from runs.schema.base import Record
 from vision.calibration.drift import Mark
+from vision.calibration.kept import FILE_VERSION, Kept, content_hash, load, now_text
 from vision.calibration.lens import LensFit
 from vision.calibration.plane import PlaneFit
 from vision.calibration.view import View
-from vision.errors import CalibrationMissing, CalibrationUnreadable
+from vision.errors import CalibrationUnreadable
 
-FILE_VERSION: Final = 1
 LENS_FILE = "lens.json"
 PLANE_FILE = "plane.json"
 
@@ -30,13 +24,11 @@ Row = tuple[float, float, float]
 Matrix = tuple[Row, Row, Row]
 
 
-class LensFile(Record):
+class LensFile(Kept):
     """A calibrated lens: `K` 3×3 px, distortion (k1, k2, p1, p2, k3), and errors on pictures left out of the fit."""
 
     kind: Literal["lens"] = "lens"
     version: Literal[1] = FILE_VERSION
-    made_at: str
-    source: str
     size_px: tuple[int, int]
     K: Matrix
     distortion: tuple[float, float, float, float, float]
@@ -52,7 +44,7 @@ class LensFile(Record):
     def of(cls, fit: LensFit, *, source: str, made_at: str | None = None) -> Self:
         """The file of a fit; `source` says in words what pictures it came from."""
         return cls(
-            made_at=made_at or datetime.now(UTC).isoformat(timespec="seconds"),
+            made_at=made_at or now_text(),
             source=source,
             size_px=fit.size_px,
             K=_matrix(fit.K),
@@ -82,13 +74,14 @@ class LensFile(Record):
         )
 
 
-class PlaneFile(Record):
-    """The camera over the table: pose (OpenCV's, points as (x, z, y)), and errors on points left out of the fit."""
+class PlaneFile(Kept):
+    """The camera over the table: pose (OpenCV's, points as (x, z, y)), and errors on points left out of the fit.
+
+    `marks` are where fixed markers were seen, `scene` what all of the picture looked like (see `drift.scene_of`).
+    """
 
     kind: Literal["plane"] = "plane"
     version: Literal[1] = FILE_VERSION
-    made_at: str
-    source: str
     lens_hash: str
     size_px: tuple[int, int]
     R_camera_cell: Matrix
@@ -101,14 +94,22 @@ class PlaneFile(Record):
     held_out_mm: float
     worst_held_out_mm: float
     marks: tuple[Mark, ...] = ()
+    scene: str | None = None
 
     @classmethod
     def of(
-        cls, fit: PlaneFit, lens: LensFile, *, source: str, marks: tuple[Mark, ...] = (), made_at: str | None = None
+        cls,
+        fit: PlaneFit,
+        lens: LensFile,
+        *,
+        source: str,
+        marks: tuple[Mark, ...] = (),
+        scene: str | None = None,
+        made_at: str | None = None,
     ) -> Self:
         """The file of a fit made with `lens`; `source` says in words what it came from."""
         return cls(
-            made_at=made_at or datetime.now(UTC).isoformat(timespec="seconds"),
+            made_at=made_at or now_text(),
             source=source,
             lens_hash=content_hash(lens),
             size_px=fit.view.size_px,
@@ -122,31 +123,8 @@ class PlaneFile(Record):
             held_out_mm=fit.held_out_mm,
             worst_held_out_mm=fit.worst_held_out_mm,
             marks=marks,
+            scene=scene,
         )
-
-
-F = TypeVar("F", LensFile, PlaneFile)
-
-
-def content_hash(file: LensFile | PlaneFile) -> str:
-    """SHA-256 (hex) of everything in the file."""
-    return hashlib.sha256(_canonical(file.model_dump(mode="json"))).hexdigest()
-
-
-def save(file: LensFile | PlaneFile, folder: Path) -> Path:
-    """Write `lens.json` or `plane.json` into a calibration folder, whole or not at all; its path.
-
-    What was there is kept in the folder's `archive/`, under the time it was replaced.
-    """
-    path = folder / (LENS_FILE if isinstance(file, LensFile) else PLANE_FILE)
-    folder.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        kept = folder / "archive" / f"{path.stem}_{datetime.now(UTC):%Y%m%d_%H%M%S_%f}.json"
-        kept.parent.mkdir(exist_ok=True)
-        write_atomic(kept, path.read_bytes())
-    content = {**file.model_dump(mode="json"), "content_hash": content_hash(file)}
-    write_atomic(path, (json.dumps(content, indent=1) + "\n").encode())
-    return path
 
 
 def load_lens(folder: Path) -> LensFile:
@@ -155,7 +133,7 @@ def load_lens(folder: Path) -> LensFile:
     Raises:
         CalibrationMissing, CalibrationUnreadable.
     """
-    return _load(folder / LENS_FILE, LensFile, "lens")
+    return load(folder, LensFile, kind="lens")
 
 
 def load_plane(folder: Path) -> PlaneFile:
@@ -164,7 +142,7 @@ def load_plane(folder: Path) -> PlaneFile:
     Raises:
         CalibrationMissing, CalibrationUnreadable.
     """
-    return _load(folder / PLANE_FILE, PlaneFile, "plane")
+    return load(folder, PlaneFile, kind="plane")
 
 
 def view_of(lens: LensFile, plane: PlaneFile, *, where: Path | str = "the calibration") -> View:
@@ -185,39 +163,6 @@ def load_view(folder: Path) -> View:
         CalibrationMissing, CalibrationUnreadable.
     """
     return view_of(load_lens(folder), load_plane(folder), where=folder)
-
-
-def _load(path: Path, model: type[F], kind: str) -> F:
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError as error:
-        raise CalibrationMissing(path, kind) from error
-    except OSError as error:
-        raise CalibrationUnreadable(path, error.strerror or str(error)) from error
-    try:
-        raw = json.loads(text)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise CalibrationUnreadable(path, "it is cut off or not JSON") from error
-    if not isinstance(raw, dict):
-        raise CalibrationUnreadable(path, "it holds no settings")
-    if raw.get("kind") != kind:
-        raise CalibrationUnreadable(path, f"it is of kind {raw.get('kind')!r}, not {kind!r}")
-    version = raw.get("version")
-    if isinstance(version, int) and version > FILE_VERSION:
-        raise CalibrationUnreadable(path, f"it has version {version}, this program reads up to {FILE_VERSION}")
-    stated = raw.pop("content_hash", None)
-    try:
-        file = model.model_validate_json(json.dumps(raw))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise CalibrationUnreadable(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    if stated != content_hash(file):
-        raise CalibrationUnreadable(path, "its content was changed after it was written")
-    return file
-
-
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _row(values: Any) -> Row:

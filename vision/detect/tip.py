@@ -86,21 +86,23 @@ def _by_pads(
     high = np.minimum(np.round(expected).astype(int) + reach_px, view.size_px)
     window = np.ascontiguousarray(image_bgr[low[1] : high[1], low[0] : high[0]])
     blobs = find_blobs(window, colour_model(settings.tip_colour))
-    ends = [
+    found = [
         _end_px(blob, forward) + low
         for blob in blobs
         if PAD_AREA_MM2[0] <= blob.area_px * mm_per_px**2 <= PAD_AREA_MM2[1]
     ]
-    pairs = [_pair(one, other, forward, expected, mm_per_px) for i, one in enumerate(ends) for other in ends[i + 1 :]]
+    pairs = [_pair(one, other, forward, expected, mm_per_px) for i, one in enumerate(found) for other in found[i + 1 :]]
     place = (float(expected[0]), float(expected[1]))
     best = max((pair for pair in pairs if pair is not None), key=lambda pair: pair[0], default=None)
     if best is None:
         return _nothing(place, f"no pair of finger pads among {len(blobs)} {settings.tip_colour} patches near there")
-    score, middle = best
+    score, (one, other) = best
+    middle = (one + other) / 2
     centre = (float(middle[0]), float(middle[1]))
     if score < settings.score_limit:
         return _nothing(centre, f"score {score:.2f} below {settings.score_limit:.2f}")
-    tip = _tip(centre, score, "fingers", view, height_y_m)
+    ends = ((float(one[0]), float(one[1])), (float(other[0]), float(other[1])))
+    tip = _tip(centre, score, "fingers", view, height_y_m).model_copy(update={"ends_px": ends})
     return Found(best=tip, accepted=(tip,), dropped=())
 
 
@@ -112,8 +114,8 @@ def _end_px(blob: Blob, forward: FloatArray) -> FloatArray:
 
 def _pair(
     one: FloatArray, other: FloatArray, forward: FloatArray, expected: FloatArray, mm_per_px: float
-) -> tuple[float, FloatArray] | None:
-    """How well two ends make a pair of fingertips, and the middle between them; None where they can't be one."""
+) -> tuple[float, tuple[FloatArray, FloatArray]] | None:
+    """How well two ends make a pair of fingertips, and the two; None where they can't be one."""
     between = other - one
     shift_mm = abs(float(between @ forward)) * mm_per_px
     gap_mm = float(np.linalg.norm(between - (between @ forward) * forward)) * mm_per_px
@@ -121,7 +123,7 @@ def _pair(
     off_mm = float(np.linalg.norm(middle - expected)) * mm_per_px
     if shift_mm > MAX_SHIFT_MM or not JAWS_MM[0] <= gap_mm <= JAWS_MM[1] or off_mm > SEARCH_MM:
         return None
-    return (1 - shift_mm / (2 * MAX_SHIFT_MM)) * (1 - off_mm / (2 * SEARCH_MM)), middle
+    return (1 - shift_mm / (2 * MAX_SHIFT_MM)) * (1 - off_mm / (2 * SEARCH_MM)), (one, other)
 
 
 def _tip(

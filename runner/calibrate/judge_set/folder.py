@@ -17,7 +17,8 @@ from judges.labelled import LabelledItem, LabelledSet, OpenSet, write_set
 from runner.calibrate.judge_set.errors import BadLabels
 from runner.calibrate.judge_set.make import ReadGrip, prepare
 from runs.files import storage
-from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane
+from vision.calibration.file import LENS_FILE, PLANE_FILE, load_lens, load_plane
+from vision.calibration.kept import content_hash
 from vision.cameras.protocol import read_picture
 from vision.errors import VisionError
 

@@ -29,7 +29,8 @@ from runs.errors import StorageUnwritable
 from runs.files import storage
 from runs.schema.motion import GripReading
 from runs.schema.verdict import JudgedStage
-from vision.calibration.file import LENS_FILE, PLANE_FILE, content_hash, load_lens, load_plane
+from vision.calibration.file import LENS_FILE, PLANE_FILE, load_lens, load_plane
+from vision.calibration.kept import content_hash
 from vision.cameras.protocol import Picture
 
 ReadGrip = Callable[[float | None], GripReading]

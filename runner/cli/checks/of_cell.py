@@ -110,7 +110,8 @@ def calibration(opened: Cell) -> Iterator[Finding]:
     """Whether lens and plane are calibrated, how well, and how long ago."""
     from runner.calibrate.first_use import TWIN_BOARD
     from runner.twin.served import served_at
-    from vision.calibration.file import content_hash, load_lens, load_plane, view_of
+    from vision.calibration.file import load_lens, load_plane, view_of
+    from vision.calibration.kept import content_hash
 
     folder = opened.calibration_dir
     metal = opened.config.arm.kind != "twin" and served_at(opened.folder, opened.config.arm.address) is None

@@ -31,6 +31,7 @@ def page(
     yield from head.ending(log, figures)
     yield from head.verdicts(log, figures)
     yield from head.stages(log, figures)
+    yield from seen.drift(log, figures)
     yield from seen.detections(log, figures)
     yield from seen.corrections(log, figures)
     yield from motion.lookups(log, figures)

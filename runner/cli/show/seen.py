@@ -55,6 +55,22 @@ def _beyond(found: Record, shown: tuple[str, ...], figures: Figures) -> str:
     return sentence(fields.rest(), figures)
 
 
+def drift(log: RunLog, figures: Figures) -> Iterator[RenderableType]:
+    """What has moved since calibrating, where somebody looked."""
+    if not log.drift:
+        return
+    yield heading("Drift", "what moved since calibrating")
+    for record in log.drift:
+        fields = Fields(record)
+        moved, problem, when = fields.take("moved"), fields.take("problem"), fields.take("at")
+        said = Text("nothing", style="green") if moved is None else Text(str(moved), style="yellow")
+        rows: Rows = [("moved", said)]
+        if problem is not None:
+            rows.append(("", words(problem)))
+        rows.append(("", Text(f"{sentence(fields.rest(), figures)} {figures.moment(when)}".strip(), style=QUIET)))
+        yield indented(pairs(rows))
+
+
 def attempts(log: RunLog, figures: Figures) -> Iterator[RenderableType]:
     """Each try at the block."""
     if not log.pick_attempts:

@@ -6,6 +6,7 @@ import numpy as np
 
 from runner.arms.health import check_ready
 from runner.trial.condition import check_health, rest_if_hot
+from runner.trial.drift import refuse_other_picture, refuse_what_moved
 from runner.trial.errors import InvalidStart
 from runner.trial.found import UnderWay
 from runner.trial.settle import settle_first
@@ -14,11 +15,12 @@ from vision.cameras.quality import assess
 
 
 def start(trial: Trial, under_way: UnderWay | None) -> None:
-    """Preflight, what the last run left put right, home, gripper open.
+    """Preflight, what the last run left put right, home, gripper open; a look whether anything has moved.
 
     Raises:
         ArmNotReady: no power, a latched error, a servo off. Refused: too hot, or an odd supply.
-        InvalidStart: the camera's picture is of no use, or the gripper holds something that a person has to see to.
+        InvalidStart: the camera's picture is of no use, the gripper holds something that a person has to see to, or
+            camera or arm have moved since they were calibrated.
     """
     bench = trial.bench
     with trial.stage("stage1"):
@@ -26,12 +28,15 @@ def start(trial: Trial, under_way: UnderWay | None) -> None:
             check_ready(check_health(trial, "stage1"), bench.config.arm)
             settle_first(trial, under_way)
             rest_if_hot(trial)
-        quality = assess(bench.camera.read().image_bgr)
+        picture = bench.camera.read().image_bgr
+        quality = assess(picture)
         bench.camera.put_back()
         problem = quality.problem
         trial.book.note(f"preflight picture: sharpness {quality.sharpness:.0f}, mean level {quality.mean_level:.0f}")
         if problem is not None:
             raise InvalidStart(f"the camera's picture is of no use: {problem}", next_step="trialcell doctor")
+        refuse_other_picture(trial, picture)
         home = np.asarray(bench.config.arm.home_deg, dtype=np.float64)
         trial.travel("stage1_to_home", home, bench.config.arm.tol_home_deg)
         trial.open_gripper("stage1_grip_open")
+        refuse_what_moved(trial)

@@ -10,10 +10,11 @@ import numpy as np
 
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import stance_of_rotation
-from runner.kinematics.gripper import gripper_of, tip_z_mm
-from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.gripper import seen_tips_m
+from runner.kinematics.model import FloatArray
 from runner.trial.drift import moved_camera
 from runner.trial.trial import Seen, Trial
+from runs.schema.geometry import TablePoint
 from runs.schema.run import TipDiff, TipMeasurement
 from vision.cameras.protocol import Picture
 from vision.detect.tip import find_tip
@@ -36,9 +37,9 @@ def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMe
     assert view is not None
     moved = moved_camera(trial, image_bgr, noted=True)
     if moved is not None:
-        return TipMeasurement(attempt=trial.attempt, image=image, diff=None, reason=moved)
+        return TipMeasurement(attempt=trial.attempt, image=image, diff=None, reason=moved.problem)
     T = tool_pose(bench.mover.readings.read_deg(), bench.arm.model)
-    tip_cell, tcp_cell = bench.base.to_cell(np.stack((T[:3, 3] + _tip_past_tcp_m(T, bench.arm.model), T[:3, 3])))
+    tip_cell, tcp_cell = bench.base.to_cell(np.stack((seen_tips_m(T, bench.arm.model).mean(axis=0), T[:3, 3])))
     heading = stance_of_rotation(T[:3, :3], bench.base).heading_deg
     near = (float(tip_cell[0]), float(tip_cell[2]))
     found = find_tip(image_bgr, view, bench.detect, height_y_m=float(tip_cell[1]), near_xz_m=near, heading_deg=heading)
@@ -58,16 +59,25 @@ def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMe
         dz_mm=float(off_mm[1]),
         dist_mm=float(np.hypot(*off_mm)),
     )
-    return TipMeasurement(attempt=trial.attempt, image=image, diff=diff, tip=tip)
+    aimed, reckoned = _aimed_xz_m(trial), (float(tcp_cell[0]), float(tcp_cell[2]))
+    return TipMeasurement(
+        attempt=trial.attempt,
+        image=image,
+        diff=diff,
+        tip=tip,
+        aimed_xz_m=aimed,
+        reckoned_xz_m=reckoned,
+        residual_mm=None if aimed is None else _between_mm(tool, aimed),
+        unexplained_mm=_between_mm(tool, reckoned),
+    )
 
 
-def _tip_past_tcp_m(T_base_tcp: FloatArray, arm: ArmModel) -> FloatArray:
-    """From the tool point to what a camera above sees of the open fingertips: the ends of the pads' upper edges.
+def _aimed_xz_m(trial: Trial) -> TablePoint | None:
+    """Where the pick was sent: the target of its refined pose."""
+    refined = [look.refined for look in trial.book.log.lookups if look.label == "stage4_pick" and look.refined]
+    return (refined[-1].target_m[0], refined[-1].target_m[2]) if refined else None
 
-    Returns (3,), base frame, metres.
-    """
-    gripper = gripper_of(arm)
-    along_mm = tip_z_mm(gripper.theta_open_rad, gripper) - float(arm.T_link_tcp[2, 3]) * 1000.0
-    across = T_base_tcp[:3, 1]
-    up = across if across[2] >= 0 else -across
-    return np.asarray((along_mm * T_base_tcp[:3, 2] + gripper.pad_mm[1] / 2 * up) / 1000.0)
+
+def _between_mm(seen: FloatArray, meant: TablePoint) -> tuple[float, float]:
+    x, z = ((seen - np.asarray(meant)) * 1000.0).tolist()
+    return x, z

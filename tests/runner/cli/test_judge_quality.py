@@ -19,7 +19,8 @@ from runner.config import Config
 from runner.twin.setup import build_twin
 from runs.rulings import rule
 from runs.store import RunStore
-from vision.calibration.file import content_hash, load_lens, load_plane
+from vision.calibration.file import load_lens, load_plane
+from vision.calibration.kept import content_hash
 
 pytestmark = pytest.mark.slow  # whole trials and rendered sets; the rules behind them have quick tests of their own
 

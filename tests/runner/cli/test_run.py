@@ -131,7 +131,7 @@ def test_a_picture_of_a_real_desk_goes_into_a_log(trialcell, cell_copy, shared):
         (["--box", "-2,2"], 3, "not be on the table"),
         (["--block", "0,0"], 3, "in the arm's base"),
         (["--block", "-0.2,0.2", "--box", "-0.2,0.2"], 3, "block and box overlap"),
-        (["--profile", "ideal"], 2, "'perfect', 'field'"),
+        (["--profile", "ideal"], 2, "'perfect', 'field', 'uncalibrated'"),
         (["--seed", "-1"], 2, "--seed"),
         (["--seed", "two"], 2, "--seed"),
         (["--camera", "folder:nowhere"], 2, "be moved by pictures"),

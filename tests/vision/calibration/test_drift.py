@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.calibration.drift import check_drift, marks_in
+from vision.calibration.drift import check_drift, likeness, marks_in, scene_of
 
 
 @pytest.fixture
@@ -52,3 +52,34 @@ def test_hidden_marks_are_listed_and_none_in_sight_is_a_problem(desk):
     assert check_drift(desk, marks).missing == (40,)
     assert "none of the 2 marks" in (check_drift(np.zeros_like(desk), marks).problem or "")
     assert "no marks were kept" in (check_drift(desk, ()).problem or "")
+
+
+def table_top(rng):
+    """A picture of a table with a few dark things on it."""
+    image = np.full((720, 1280, 3), 150, np.uint8)
+    for x, y in rng.integers((60, 60), (1200, 640), (9, 2)).tolist():
+        cv2.circle(image, (x, y), 45, (40, 50, 60), -1)
+    return image
+
+
+def test_a_scene_is_known_again_in_other_light_and_told_from_another():
+    here, there = table_top(np.random.default_rng(1)), table_top(np.random.default_rng(2))
+    scene = scene_of(here)
+    assert likeness(here, scene) == pytest.approx(1.0)
+    assert likeness((here * 0.6).astype(np.uint8), scene) > 0.95
+    assert likeness(there, scene) < 0.3
+    assert likeness(np.full_like(here, 90), scene) == 0.0
+
+
+def test_what_lay_there_only_for_calibrating_is_left_out_of_the_scene():
+    here = table_top(np.random.default_rng(1))
+    with_board = here.copy()
+    corners = np.array([[500.0, 250.0], [800.0, 250.0], [800.0, 470.0], [500.0, 470.0]])
+    with_board[250:470, 500:800] = 255
+    assert likeness(here, scene_of(with_board)) < likeness(here, scene_of(with_board, but_px=corners))
+    assert likeness(here, scene_of(with_board, but_px=corners)) > 0.9
+
+
+def test_a_text_that_is_no_scene_is_refused():
+    with pytest.raises(ValueError, match="a scene of 3 points"):
+        likeness(table_top(np.random.default_rng(1)), "AAAA")

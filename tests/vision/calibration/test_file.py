@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.calibration.file import LensFile, PlaneFile, content_hash, load_lens, load_plane, load_view, save, view_of
+from vision.calibration.file import LensFile, PlaneFile, load_lens, load_plane, load_view, view_of
+from vision.calibration.kept import content_hash, save
 from vision.errors import CalibrationMissing, CalibrationUnreadable
 
 

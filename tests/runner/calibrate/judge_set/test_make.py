@@ -16,7 +16,8 @@ from runner.calibrate.judge_set.kinds import KINDS
 from runner.calibrate.judge_set.make import counts, least_scenes, make_set
 from runner.config import Config
 from runner.rig import detect_settings
-from vision.calibration.file import content_hash, load_lens, load_plane, load_view
+from vision.calibration.file import load_lens, load_plane, load_view
+from vision.calibration.kept import content_hash
 
 BOTH = ("place", "pick")
 
