@@ -1,6 +1,6 @@
 """Makes the pictures of docs/corrections.md: trials on the twin that teach, then what the program draws of it.
 
-python docs/make_corrections.py [--trials 40] [--cell DIR]
+python docs/make_corrections.py [--trials 6] [--cell DIR]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--trials", type=int, default=6)
     parser.add_argument("--cell", type=Path, help="a cell to use; a new one by default")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

@@ -73,6 +73,8 @@ def explain(error: BaseException) -> Failure:
     kind = type(error).__name__
     if isinstance(error, TrialcellError):
         facts = {name: value for name, value in vars(error).items() if name not in {"message", "next_step"}}
+        if kind == "Stopped":  # by a person, from another terminal
+            return Failure(INTERRUPTED, "interrupted", kind, error.message, error.next_step, facts)
         return Failure(exit_code_of(error), error.family, kind, error.message, error.next_step, facts)
     if isinstance(error, Interrupted | KeyboardInterrupt) or kind == "Abort":
         return Failure(INTERRUPTED, "interrupted", "Interrupted", "stopped by you")

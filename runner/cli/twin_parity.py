@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,8 @@ def parity(
     log: Annotated[str, typer.Option(metavar="RUN", help="A run of this cell by name, or a log by its file.")],
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many arms of that profile are tried.")] = 20,
     profile: Annotated[
-        Literal["perfect", "field"] | None,
-        typer.Option(help="How imperfect the twin's arm is; by default as the log says, else field."),
+        str | None,
+        typer.Option(metavar="NAME", help="How imperfect the twin's arm is; by default as the log says, else field."),
     ] = None,
     set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,

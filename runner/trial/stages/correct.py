@@ -27,19 +27,25 @@ AHEAD_DEG = 20.0
 
 
 def corrected(
-    trial: Trial, phase: CorrectedPhase, detected_xz_m: TablePoint, plan_deg: Callable[[], FloatArray]
+    trial: Trial,
+    phase: CorrectedPhase,
+    detected_xz_m: TablePoint,
+    plan_deg: Callable[[], FloatArray],
+    *,
+    after_miss: bool = False,
 ) -> tuple[TablePoint, CorrectionUse | None]:
     """The target to aim at and what was done to it, written down; the detected one where corrections are off.
 
     Args:
         plan_deg: the joints that would reach the uncorrected target, shape (n_joints,); asked for only if the model
             needs to know them. It may raise a `PlanningError`: then such a model leaves the target as it is.
+        after_miss: take off as well what the attempt before was seen to miss by.
     """
     if not trial.bench.config.trial.corrections:
         return detected_xz_m, None
     model = _model(trial)
     way = _way_planned(trial.bench, model, detected_xz_m, plan_deg)
-    target, use = model.apply(phase, detected_xz_m, way, missed_mm=_missed_mm(trial) if phase == "pick" else None)
+    target, use = model.apply(phase, detected_xz_m, way, missed_mm=_missed_mm(trial) if after_miss else None)
     if model.asks_for_way and way is None:
         trial.book.note(f"the {phase} is not corrected: no way to the target as it was seen, so none to correct by")
     if use.capped:

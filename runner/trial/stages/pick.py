@@ -5,6 +5,7 @@ from __future__ import annotations
 from judges.protocol import LabelledPicture
 from runner.geometry import HeldBlock
 from runner.kinematics.model import FloatArray
+from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan
 from runner.trial.condition import check_health
 from runner.trial.grip import check_grip, let_go
@@ -32,9 +33,17 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
         def plan_deg() -> FloatArray:
             return bench.planner.plan_pick(detected, yaw_deg, bench.arm.obstacles).target_deg
 
-        target, trial.correction = corrected(trial, "pick", detected, plan_deg)
-        with trial.lookups_kept():
+        target, trial.correction = corrected(trial, "pick", detected, plan_deg, after_miss=True)
+        try:
             plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
+        except NoPlan as refusal:
+            trial.keep_lookups(refusal.lookups)
+            if trial.correction is None or trial.correction.missed_mm is None:
+                raise
+            trial.book.note(f"what the attempt before missed by is not taken off: {refusal.message}")
+            target, trial.correction = corrected(trial, "pick", detected, plan_deg)
+            with trial.lookups_kept():
+                plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
         trial.keep_lookups(plan.lookups)
         bench.arm.check_residual("stage3_approach_pick", plan.residual_mm)
         trial.travel("stage3_approach_pick", plan.path_deg[0], bench.config.arm.tol_approach_deg, correct=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from runner.cell import open_cell
 from runner.twin.serve import Doors, ResetOrder, ServedTwin
+from runs.latch import StopLatch
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +89,33 @@ def test_a_latched_stop_keeps_it_still_but_lets_it_be_read(arm, served, trialcel
         assert (told.code, "the cable is loose" in told.err) == (3, True)
         assert arm("read").code == 0
     finally:
-        trialcell("stop", "--clear", "--cell", cell)
+        trialcell("stop", "--clear", "--by", "Maya", "--cell", cell)
 
 
 def test_without_an_arm_in_the_settings_it_says_what_to_set(trialcell, served):
     told = trialcell("arm", "read", "--cell", served[1])
     assert told.code == 2
     assert "arm.address" in told.err
+
+
+def test_a_stop_latched_while_it_moves_holds_it_still_there(arm, served, trialcell):
+    twin, cell, _ = served
+    goal_deg, began = 100.0, float(arm("read").object["angles_deg"][0])
+
+    def latch_when_it_moves():
+        while abs(twin.truth()["angles_deg"][0] - began) < 2.0:
+            time.sleep(0.005)
+        StopLatch(cell).set(by="Maya", why="a hand on the table")
+
+    other = threading.Thread(target=latch_when_it_moves)
+    other.start()
+    told = arm("jog", 0, goal_deg - began, "--speed", 10)
+    other.join()
+    try:
+        assert told.code == 130, told.err
+        assert "a hand on the table" in told.err + told.out
+        stood = float(arm("read").object["angles_deg"][0])
+        assert 2.0 <= abs(stood - began) < goal_deg - 20
+        assert float(arm("read").object["angles_deg"][0]) == pytest.approx(stood, abs=0.3)
+    finally:
+        trialcell("stop", "--clear", "--by", "Maya", "--cell", cell)

@@ -117,6 +117,7 @@ def test_lessons_of_another_cell_are_taken_in_once(trialcell, taught, make_cell_
     assert candidates[0] == candidates[1]
 
 
+@pytest.mark.slow
 def test_what_was_learned_with_another_tool_is_neither_applied_nor_merged_and_it_says_so(trialcell, taught, tmp_path):
     other = tmp_path / "longer"
     shutil.copytree(taught, other)

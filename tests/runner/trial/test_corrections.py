@@ -9,6 +9,8 @@ import pytest
 
 from runner.cell import open_cell
 from runner.rig import belongs_to
+from runner.table.errors import NoPlan
+from runner.table.plan import Planner
 from runs.corrections.file import CorrectionFile
 from runs.corrections.history import PersonsWord
 from runs.corrections.rule import RuleSettings
@@ -137,6 +139,7 @@ def test_a_correction_that_would_hit_something_is_refused_like_any_other_target(
     assert played.log.result == "refused" or all(guard.allowed for guard in played.log.guards)
 
 
+@pytest.mark.slow
 def test_a_measurement_that_contradicts_a_proved_correction_teaches_nothing(play, cell_copy, good_trial):
     plant_live(cell_copy, good_trial.log, (3.0, -2.0))
     log = play(answers=ANSWERS, overrides=["corrections.contradiction_mm=0.5"]).log
@@ -154,6 +157,22 @@ def test_after_a_miss_the_next_attempt_takes_off_what_the_camera_saw(play):
     again = next(look for look in log.lookups if look.label == "stage4_pick" and look.attempt == 2)
     shift = np.subtract(again.requested_xz_m, again.target_xz_m) * 1000
     assert shift == pytest.approx((first.dx_mm, first.dz_mm), abs=0.01)
+
+
+@pytest.mark.slow
+def test_a_miss_that_can_not_be_taken_off_costs_no_attempt(play, monkeypatch):
+    as_it_is = Planner.plan_pick
+
+    def only_where_it_was_seen(planner, target, yaw_deg, obstacles, *, requested_xz_m=None):
+        if requested_xz_m is not None and target != requested_xz_m:
+            raise NoPlan("pick", target, "an invented wall stands there", next_step="none")
+        return as_it_is(planner, target, yaw_deg, obstacles, requested_xz_m=requested_xz_m)
+
+    monkeypatch.setattr(Planner, "plan_pick", only_where_it_was_seen)
+    log = play(answers={"pick": ["no", "yes"], "place": ["yes"]}).log
+    assert log.result == "completed"
+    assert (log.correction.last.missed_mm, log.correction.last.applied) == (None, False)
+    assert any("not taken off: no way to pick" in note.text for note in log.notes)
 
 
 def test_corrections_that_are_switched_off_are_neither_applied_nor_learned(play):
