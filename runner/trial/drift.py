@@ -26,7 +26,9 @@ def moved_camera(trial: Trial, image_bgr: Picture, *, noted: bool = False) -> st
         return None
     if drift.camera_moved or (bench.marks and not drift.moved_px):
         unfit = assess(image_bgr).problem
-        return drift.problem if unfit is None else f"the camera's picture is of no use: {unfit}"
+        if unfit is not None:
+            return f"the camera's picture is of no use: {unfit}"
+        return drift.problem if drift.moved_px else f"{drift.problem}; or this is not the camera that was calibrated"
     if not noted:
         trial.book.note(drift.problem)
     return None
