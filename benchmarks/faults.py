@@ -200,8 +200,9 @@ def print_markdown(by_fault: dict[str | None, list[Row]]) -> None:
 
 
 def _short(reason: str | None) -> str:
-    """A reason without its next step and figures, so that like ones are counted as one."""
-    return re.sub(r"-?\d+(\.\d+)?", "…", (reason or "").partition(";")[0].partition(" (")[0]).replace("|", "/")
+    """A reason without stage, next step and figures, so that like ones are counted as one."""
+    first = re.sub(r"^\w+: |\s*\([^)]*\)| after [\d.]+ s", "", (reason or "").partition(";")[0])
+    return re.sub(r"-?\d+(\.\d+)?(?!\w)", "…", first).replace("|", "/")
 
 
 def main() -> None:

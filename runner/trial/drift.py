@@ -93,7 +93,8 @@ def camera_drift(bench: Bench, image_bgr: Picture) -> DriftRecord:
     if drift.camera_moved:
         return DriftRecord(moved="camera", problem=drift.problem, **told)
     if bench.marks and not drift.moved_px:
-        return DriftRecord(moved="scene", problem=drift.problem, **told)
+        problem = f"{drift.problem}; or this is not the camera that was calibrated"
+        return DriftRecord(moved="scene", problem=problem, **told)
     if not bench.marks and bench.scene is not None and likeness(image_bgr, bench.scene) < OTHER_SCENE:
         problem = "the picture does not look like the one that the plane was calibrated with: another camera or desk"
         return DriftRecord(moved="scene", problem=problem)
