@@ -27,7 +27,7 @@ from runs.schema.geometry import TablePoint
 
 _OUT_TILTS_DEG = (65.0, 60.0, 70.0, 75.0, 80.0, 55.0, 50.0, 45.0)  # steep: the hand comes in over the wall
 _OUT_ASKEW_DEG = (0.0, 6.0, 12.0, 18.0)
-_DOWN_TILTS_OFF_DEG = (0.0, -5.0, 5.0, -10.0, 10.0, -15.0, 15.0, -20.0, 20.0)  # against the tilt of the grasp
+_DOWN_TILTS_OFF_DEG = (0.0, -5.0, 5.0, -10.0, 10.0, -15.0, 15.0, -20.0, 20.0, -25.0)  # against the tilt of the grasp
 _STRAIGHT_UP_DEG = 90.0
 _GRID_AZIMUTH_DEG = 45.0  # where a pick's approach poses are taken from; the base axis turns them to anywhere
 _HALF_TURN_DEG = 180.0

@@ -34,7 +34,7 @@ from runs.schema.run import Ending, RunLog
 from runs.store import RunStore
 from vision.detect.inside import inside_by
 
-_OUT_TRIES = 8  # postures in the box that are tried until one also leads down at the goal
+_OUT_TRIES = 24  # postures in the box that are tried until one also leads down at the goal
 
 
 @dataclass(frozen=True, slots=True)
