@@ -233,3 +233,29 @@ def test_many_cells_are_told_apart(tmp_path, bench, generator):
         numbers = {records.number_of(item["cell"]) for item in items}
         assert numbers == {0, 1}
         assert records.cell(1).folder == other
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_closer_looks_are_those_that_the_judge_was_sent(review, kept):
+    """As kept, byte for byte; where nobody kept them, cut out of their picture again."""
+    run_id, _ = next(each for each in review.queue(1.0) if each[1] == "place")
+    folder = review.cell / "runs" / run_id
+    log = json.loads((folder / "run.json").read_text())
+    place = next(each for each in log["vlm_captures"] if each["label"] == "place")
+    sent = {
+        "index": 2, "role": "after", "sha256_sent": "0" * 64, "sha256_source": place["sha256"], "width_px": 100,
+        "height_px": 60, "n_bytes": 5, "crop_of": 1, "crop_px": [290, 110, 100, 60], "image": None,
+    }  # fmt: skip
+    if kept:
+        sent["image"] = f"runs/{run_id}/{run_id}_judge_1.jpg"
+        (folder / f"{run_id}_judge_1.jpg").write_bytes((review.cell / "before.jpg").read_bytes())
+    next(each for each in log["verdicts"] if each["stage"] == "place")["audit"]["images"] = [sent]
+    (folder / "run.json").write_text(json.dumps(log))
+    (closer,) = review.ask(f"/api/step/0/{run_id}/place").object["closer"]
+    assert (closer["role"], closer["by_judge"]) == ("after", True)
+    picture = review.ask(closer["url"])
+    if kept:
+        assert picture.body == (review.cell / "before.jpg").read_bytes()
+    else:
+        assert picture.headers["content-type"] == "image/png"
+        assert [int.from_bytes(picture.body[at : at + 4]) for at in (16, 20)] == [100, 60]
