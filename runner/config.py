@@ -127,6 +127,11 @@ class ArmSettings(Section):
     deadline_s: float = Field(25.0, gt=0, description="a move that takes longer is a fault")
     max_step_deg: float = Field(180.0, gt=0, le=360, description="largest change of one joint in one move")
     reading_margin_deg: float = Field(5.0, ge=0, description="a reading this far outside a limit is rejected")
+    rest_above_c: float = Field(55.0, gt=0, description="a servo hotter than this is rested, parked, before a trial")
+    rest_until_c: float = Field(50.0, gt=0, description="until it is down to this")
+    rest_max_s: float = Field(900.0, ge=0, description="longest such rest; then the trial is refused")
+    refuse_above_c: float = Field(68.0, gt=0, description="no trial with a servo hotter than this")
+    supply_v: Range = Field((10.8, 13.2), description="what servos may read of their supply: from, to")
 
 
 class GripperSettings(Section):
@@ -215,6 +220,14 @@ class GuardSettings(Section):
     box_mm: float = Field(3.0, ge=0, description="least clearance to the box walls")
     mast_mm: float = Field(10.0, ge=0, description="least clearance to the camera's mast")
     self_mm: float = Field(2.0, ge=0, description="least clearance of the arm to itself")
+    block_mm: float = Field(
+        0.5,
+        ge=0,
+        description="least clearance to a block on the table; wide ones leave open jaws 1.3 mm a side at most",
+    )
+    max_offset_deg: float = Field(
+        6.0, gt=0, description="what a command may differ from where the arm is meant to get to, to take off its sag"
+    )
     sweep_step_deg: float = Field(2.0, gt=0, description="largest joint step between two poses that are checked")
 
 
@@ -222,6 +235,12 @@ class TrialSettings(Section):
     """The trial's course."""
 
     max_pick_attempts: int = Field(3, ge=1, le=10, description="tries at the block")
+    found_held: Literal["start", "place", "ask"] = Field(
+        "start",
+        description="a block still held from a run that was cut off: start, set it down where it was taken; place, at "
+        "found_place_xz_m; ask, leave it to a person",
+    )
+    found_place_xz_m: Vec2 = Field((0.16, 0.16), description="where such a block is then set down; must be free")
     swept_j0_deg: float = Field(85.0, gt=0, le=150, description="j0 swept aside for judging, retreat and second looks")
     corrections: bool = Field(True, description="apply the correction table to detected targets")
     learn: bool = Field(True, description="let good trials teach the correction table")
@@ -229,6 +248,33 @@ class TrialSettings(Section):
     dist_override_is_no: bool = Field(
         False, description="such a yes also becomes a no; the judge's own word stays beside it"
     )
+
+
+class CorrectionsSettings(Section):
+    """What is learned from where the tip landed, and what of it is applied."""
+
+    rule: Literal["robust", "field"] = Field(
+        "robust",
+        description="robust: a global fit and squares, live only once proved; field: each square's plain mean, at once",
+    )
+    use: Literal["live", "candidate"] = Field(
+        "live", description="candidate: trials try what was proposed last, to prove it; live: what was promoted"
+    )
+    retry: bool = Field(
+        True, description="after a pick judged no, the next attempt also takes off what the camera saw it miss by"
+    )
+    enough: int = Field(3, ge=1, description="rule field: from so many lessons on a square's mean is applied")
+    cap_mm: float = Field(40.0, gt=0, description="no target is ever corrected by more than this")
+    cap_square_mm: float = Field(8.0, gt=0, description="rule robust: a square adds at most this to the global fit")
+    memory: int = Field(500, ge=10, description="rule robust: so many of the last lessons count")
+    spread_mm: float = Field(
+        3.0, gt=0, description="a block whose captures lie farther apart than this teaches nothing"
+    )
+    contradiction_mm: float = Field(
+        15.0, gt=0, description="a measurement this far from what the live correction expects teaches nothing"
+    )
+    margin: float = Field(0.05, gt=0, lt=1, description="a proof must rule out that success falls by more than this")
+    most_pairs: int = Field(400, ge=1, description="a candidate that so many pairs of trials don't settle makes way")
 
 
 class JudgeSettings(Section):
@@ -289,7 +335,10 @@ class TwinSettings(Section):
     firmware: Literal["none", "new", "old"] = Field(
         "none", description="none: driven directly; new, old: by the driver of a real arm, through its firmware"
     )
-    faults: tuple[str, ...] = Field((), description="what goes wrong in the firmware: NAME or NAME@SECONDS")
+    faults: tuple[str, ...] = Field(
+        (), description="what goes wrong with arm and camera: NAME, at a random moment, or NAME@SECONDS"
+    )
+    servos_c: float = Field(35.0, ge=0, le=100, description="how warm the servos are at the start")
     block_mass_g: float = Field(16.0, gt=0, description="mass of the block")
     pad_friction: float = Field(1.0, gt=0, description="friction of the finger pads")
     table_friction: float = Field(0.6, gt=0, description="friction of table and box")
@@ -318,6 +367,46 @@ class CalibrationSettings(Section):
     lens_views: int = Field(12, ge=6, description="tilted views for the lens")
 
 
+class BatchSettings(Section):
+    """Batches: how starts are drawn, how the scene is put back, when to rest, whom to call."""
+
+    session: int = Field(5, ge=1, description="starts in a row with the box in one place; in the twin one world")
+    round: int = Field(20, ge=1, description="trials between two updates of the corrections")
+    workers: int = Field(0, ge=0, le=256, description="processes of a twin batch; 0: one a core")
+    block_x_min_m: float = Field(0.05, description="starts: block at x from here")
+    block_r_m: Range = Field((0.15, 0.29), description="starts: distance of the block from the base axis")
+    box_x_max_m: float = Field(-0.05, description="starts: the twin's box at x up to here")
+    box_r_m: Range = Field((0.17, 0.26), description="starts: the twin's box; farther out the arm can't empty it")
+    gap_m: float = Field(0.05, ge=0.01, description="starts: least gap between block and box, so that jaws fit in")
+    reset: Literal["arm", "teleport"] = Field(
+        "arm", description="who puts the block to the next start; teleport: in the twin, for speed only"
+    )
+    reset_attempts: int = Field(3, ge=1, le=10, description="tries of the arm, then a person is called")
+    start_tolerance_mm: float = Field(15.0, gt=0, description="a block this near its planned start lies there")
+    start_tolerance_deg: float = Field(20.0, gt=0, description="and turned by no more than this")
+    person: Literal["none", "twin"] = Field(
+        "twin", description="who comes when called: twin: in the twin, the block is put back, and the log says so"
+    )
+    call_command: tuple[str, ...] = Field((), description="run to call a person; what and why comes as last argument")
+    call_desktop: bool = Field(True, description="call by notify-send where there is a desktop")
+    call_url: str = Field("", description="call by POST to this address, as JSON")
+    faults_in_a_row: int = Field(3, ge=1, description="so many crashed trials in a row pause the batch")
+    invalid_in_a_row: int = Field(3, ge=1, description="so many invalid starts in a row pause the batch")
+    keep_pictures: Literal["all", "telling"] = Field(
+        "all", description="telling: of a completed trial only the judged pictures and the tip's; of a reset the last"
+    )
+    keep_all_of_every: int = Field(10, ge=1, description="with telling: every so many-th start keeps all pictures")
+    reconnect_s: float = Field(300.0, ge=0, description="how long to try to reach a lost arm or camera again")
+    min_free_mb: int = Field(500, ge=0, description="with less disk free than this the batch pauses")
+
+    @field_validator("call_url")
+    @classmethod
+    def _is_a_web_address(cls, url: str) -> str:
+        if url and not url.startswith(("http://", "https://")):
+            raise ValueError("it begins with http:// or https://")
+        return url
+
+
 class Config(Section):
     """All settings of a cell."""
 
@@ -331,9 +420,11 @@ class Config(Section):
     table: TableSettings = TableSettings()
     guard: GuardSettings = GuardSettings()
     trial: TrialSettings = TrialSettings()
+    corrections: CorrectionsSettings = CorrectionsSettings()
     judge: JudgeSettings = JudgeSettings()
     twin: TwinSettings = TwinSettings()
     calibration: CalibrationSettings = CalibrationSettings()
+    batch: BatchSettings = BatchSettings()
 
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.arms.arrival import MoveControl
-from runner.arms.errors import ArmNotReady
 from runner.arms.guard import GuardedArm, GuardRules
+from runner.arms.health import check_ready
 from runner.arms.protocol import ArmHealth, Clock
 from runner.cell import Cell
 from runner.config import Config
@@ -24,6 +24,8 @@ from runner.kinematics.model import FloatArray
 from runner.station import open_arm
 from runner.table.postures import arm_of
 from runner.table.transfer import plan_transfer
+from runner.trial.stop import StoppableClock, StopSwitch
+from runs.latch import StopLatch
 from runs.schema.geometry import Point
 from runs.schema.motion import MoveRecord
 
@@ -58,14 +60,15 @@ class ArmInHand:
         x, y, z = tool_points_cell_m(angles, self._arm.model, self._base).tolist()
         return Standing(angles, (x, y, z), self._arm.read_gripper_value(), self._arm.health())
 
-    def move(self, label: str, goal_deg: FloatArray) -> MoveRecord:
-        """By a clear way to a pose, shape (n_joints,).
+    def move(self, label: str, goal_deg: FloatArray, *, to_rest: bool = False) -> MoveRecord:
+        """By a clear way to a pose, shape (n_joints,); `to_rest`: one in which a hot arm cools.
 
         Raises:
-            ArmNotReady: no power, a latched error, a servo off. NoWay, Refused: it would touch something.
+            ArmNotReady: no power, a latched error, a servo off. Refused: too hot, an odd supply, or it would touch
+                something. NoWay: it would touch something whatever the way.
             ArmError: a fault on the way; the arm has been told to hold still.
         """
-        self._check()
+        check_ready(self._arm.health(), self._config.arm, to_rest=to_rest)
         here = self._mover.readings.read_deg()
         path = plan_transfer(here, goal_deg, self._arm.obstacles, self._arm.model, self._base, self._config)
         path = interpolated(np.vstack((here, path)), _MAX_STEP_DEG)[1:]
@@ -87,7 +90,7 @@ class ArmInHand:
         Raises:
             ArmNotReady: as in `move`. Refused: the value is none.
         """
-        self._check()
+        check_ready(self._arm.health(), self._config.arm, to_rest=True)  # what a hot arm holds can be taken out
         if value is None:
             self._arm.send_gripper_open()
         else:
@@ -95,28 +98,18 @@ class ArmInHand:
         self._clock.sleep(max(self._config.gripper.wait_s, _JAWS_S))
         return self._arm.read_gripper_value()
 
-    def _check(self) -> None:
-        health = self._arm.health()
-        if not health.powered:
-            raise ArmNotReady("the arm has no power", next_step="switch it on")
-        if health.error_code:
-            raise ArmNotReady(
-                f"the arm has latched error {health.error_code}", next_step="look at the arm, then power it off and on"
-            )
-        if health.servos_enabled is False:
-            raise ArmNotReady("a servo is off", next_step="look at the arm, then power it off and on")
-
 
 @contextmanager
-def arm_in_hand(cell: Cell) -> Iterator[ArmInHand]:
-    """The cell's arm, connected, and let go of afterwards.
+def arm_in_hand(cell: Cell, *, moves: bool = True) -> Iterator[ArmInHand]:
+    """The cell's arm, connected, and let go of afterwards. A stop latched meanwhile holds what `moves` still.
 
     Raises:
         WrongRequest, ArmUnreachable, PortBusy, NoAnswer: it can't be had.
     """
     config = cell.config
     model, base = arm_of(config)
-    with open_arm(cell, model) as (arm, clock):
+    with open_arm(cell, model) as (arm, time_there):
+        clock = StoppableClock(time_there, StopSwitch(), StopLatch(cell.folder) if moves else None)
         guard = GuardedArm(arm, base, GuardRules.of(model, config.arm, config.table, config.guard))
         guard.obstacles = obstacles_of(config)
         yield ArmInHand(guard, clock, base, config)

@@ -25,15 +25,19 @@ from runner.config import Config
 from runner.geometry import obstacles_of
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
-from runner.station import Station, check_station, open_station, refuse_twins_calibration
+from runner.station import Station, check_station, open_station, profile_of, refuse_twins_calibration
 from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
+from runner.table.opening import open_table
 from runner.table.postures import arm_of
 from runner.trial.bench import Bench
 from runner.trial.stop import StoppableClock, StopSwitch
 from runner.twin.served import served_at
 from runner.twin.setup import Twin
-from runs.corrections.file import CorrectionFile
+from runs.corrections.file import CorrectionFile, model_in_use
+from runs.corrections.model import NO_MODEL
+from runs.corrections.proof import ProofSettings
+from runs.corrections.rule import RuleSettings
 from runs.corrections.table import BelongsTo
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
@@ -114,6 +118,19 @@ def build_rig(cell: Cell, request: Request, *, switch: StopSwitch, progress: Pro
     return Rig(bench, station)
 
 
+def another_bench(rig: Rig, cell: Cell, *, switch: StopSwitch) -> Bench:
+    """A bench over the same arm and camera with other settings of the same cell; the arm itself is as it was made.
+
+    Raises:
+        As `build_rig`.
+    """
+    _check(cell.config, Request())
+    arm_model, base = arm_of(cell.config)
+    with making(cell.folder):
+        tables = open_tables(cell.folder, cell.config)
+    return _bench(cell, Request(), rig.station, tables, arm_model, base, switch)
+
+
 def _bench(
     cell: Cell,
     request: Request,
@@ -128,8 +145,8 @@ def _bench(
     view, view_note = _view(cell, station)
     guard = GuardedArm(station.arm, base, GuardRules.of(arm_model, config.arm, config.table, config.guard))
     guard.obstacles = obstacles_of(config)
-    clock = StoppableClock(station.clock, switch)
-    provenance, belongs_to = _provenance(cell, tables, station, seed)
+    clock = StoppableClock(station.clock, switch, StopLatch(cell.folder))
+    provenance, belonging = _provenance(cell, tables, station, seed)
     return Bench(
         config=config,
         arm=guard,
@@ -144,11 +161,54 @@ def _bench(
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
         corrections=CorrectionFile(cell.folder),
-        belongs_to=belongs_to,
+        belongs_to=belonging,
+        rule=rule_of(config),
         latch=StopLatch(cell.folder),
         provenance=provenance,
         dry_run=request.dry_run,
     )
+
+
+def rule_of(config: Config) -> RuleSettings:
+    """How lessons are put together in this cell."""
+    settings = config.corrections
+    return RuleSettings(
+        rule=settings.rule,
+        enough=settings.enough,
+        cap_mm=settings.cap_mm,
+        cap_square_mm=settings.cap_square_mm,
+        memory=settings.memory,
+    )
+
+
+def proof_of(config: Config) -> ProofSettings:
+    """What a proof of a correction asks for in this cell."""
+    return ProofSettings(margin=config.corrections.margin, most_pairs=config.corrections.most_pairs)
+
+
+def belongs_to(cell: Cell, table_hash: str, profile: str) -> BelongsTo:
+    """What corrections that are learned in this cell now belong to.
+
+    Raises:
+        CalibrationMissing: the cell has no plane yet.
+    """
+    arm = cell.config.arm
+    tcp = ", ".join(f"{value:g}" for value in arm.tcp_mm)
+    return BelongsTo(
+        calibration_hash=content_hash(load_plane(cell.calibration_dir)),
+        table_hash=table_hash,
+        profile=profile,
+        tool=f"{arm.model}: tool point ({tcp}) mm, rolled {arm.tool_roll_deg:g}°",
+    )
+
+
+def belongs_here(cell: Cell) -> BelongsTo:
+    """The same for whoever has no rig: by the cell's files and settings alone.
+
+    Raises:
+        NoTableYet, BadTableFile, WrongTable, CalibrationMissing: the cell lacks what corrections are learned with.
+    """
+    return belongs_to(cell, open_table(cell.table_file, cell.config).content_hash, profile_of(cell))
 
 
 def detect_settings(config: Config) -> DetectSettings:
@@ -370,7 +430,8 @@ def _provenance(cell: Cell, tables: CellTables, station: Station, seed: int) -> 
         "lens": content_hash(load_lens(cell.calibration_dir)),
         "plane": content_hash(load_plane(cell.calibration_dir)),
     }
-    belongs_to = BelongsTo(calibration_hash=hashes["plane"], table_hash=tables.content_hash, profile=station.profile)
+    belonging = belongs_to(cell, tables.content_hash, station.profile)
+    model = model_in_use(CorrectionFile(cell.folder).load(belonging), rule_of(config), config.corrections.use)
     settings: dict[str, Any] = config.model_dump(mode="json")
     provenance = Provenance(
         cell_id=config.cell.id,
@@ -387,7 +448,7 @@ def _provenance(cell: Cell, tables: CellTables, station: Station, seed: int) -> 
             "approach_pick": tables.approach_pick.sha256,
             "approach_place": tables.approach_place.sha256,
         },
-        corrections_hash=CorrectionFile(cell.folder).load(belongs_to).content_hash,
+        corrections_hash=(model if config.trial.corrections else NO_MODEL).content_hash,
         settings=settings,
     )
-    return provenance, belongs_to
+    return provenance, belonging

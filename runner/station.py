@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from runner.arms.protocol import Arm, Clock
 from runner.cell import Cell
@@ -21,6 +21,9 @@ from runner.twin.served import Addresses, TwinControl, TwinTime, served_at, serv
 from runner.twin.setup import Twin, build_twin
 from runs.errors import Family, TrialcellError
 from vision.cameras.protocol import Camera
+
+if TYPE_CHECKING:
+    from runner.twin.firmware.faults import FaultyFirmware
 
 METAL = "metal"  # the profile of an arm that is no twin's
 
@@ -45,13 +48,17 @@ class RealTime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Station:
-    """What a run works on. `twin` is there in process only, `control` with a served twin only: for scoring."""
+    """What a run works on. `twin`, `firmware`, `control` are for scoring.
+
+    The first two are there in process only, `firmware` where there is one; `control` with a served twin only.
+    """
 
     arm: Arm
     clock: Clock
     camera: Camera
     profile: str
     twin: Twin | None = None
+    firmware: FaultyFirmware | None = None
     control: TwinControl | None = None
     closers: tuple[Callable[[], None], ...] = field(default=())
 
@@ -74,6 +81,14 @@ class Station:
         """Let go of everything."""
         for close in (self.camera.close, self.arm.close, *self.closers):
             close()
+
+
+def profile_of(cell: Cell) -> str:
+    """The profile of the arm that the settings name: a twin's, in process or served, else that of metal."""
+    if cell.config.arm.kind == "twin":
+        return cell.config.twin.profile
+    served = served_at(cell.folder, cell.config.arm.address)
+    return METAL if served is None else served.profile
 
 
 def check_station(cell: Cell, *, asks_for_a_start: bool) -> None:
@@ -135,8 +150,8 @@ def open_station(
         start = config.twin.seed if seed is None else seed
         twin = build_twin(config, seed=start, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
         camera = _camera(config, lambda: twin.camera)
-        arm, clock = _in_process(config, twin, start)
-        return Station(arm, clock, camera, config.twin.profile, twin=twin, closers=(twin.close,))
+        arm, clock, firmware = _in_process(config, twin, start)
+        return Station(arm, clock, camera, config.twin.profile, twin=twin, firmware=firmware, closers=(twin.close,))
     served = served_at(cell.folder, config.arm.address)
     asked = seed is not None or block_xz_m is not None or box_xz_m is not None
     check_station(cell, asks_for_a_start=asked)
@@ -206,14 +221,13 @@ def any_camera(cell: Cell) -> Iterator[Camera]:
 def _check_faults(config: Config) -> None:
     if not config.twin.faults:
         return
-    if config.twin.firmware == "none":
+    from runner.twin.firmware.faults import only_cameras
+
+    if not only_cameras(config.twin.faults) and config.twin.firmware == "none":
         raise WrongRequest(
-            "twin.faults are faults of the firmware, and the twin is driven directly",
+            "twin.faults names a fault of the firmware, and the twin is driven directly",
             next_step="add --set twin.firmware=new",
         )
-    from runner.twin.firmware.faults import parsed
-
-    parsed(config.twin.faults)
 
 
 def _or_another(cell: Cell) -> str:
@@ -222,16 +236,17 @@ def _or_another(cell: Cell) -> str:
     return f"; the twin is served at {served}" if served else "; the twin would have to be served: trialcell twin serve"
 
 
-def _in_process(config: Config, twin: Twin, seed: int) -> tuple[Arm, Clock]:
-    """The twin's arm itself, or the driver of a real one through the twin's firmware."""
+def _in_process(config: Config, twin: Twin, seed: int) -> tuple[Arm, Clock, FaultyFirmware | None]:
+    """The twin's arm itself, or the driver of a real one through the twin's firmware; the faults of the settings."""
+    if config.twin.faults:
+        from runner.twin.firmware.faults import trouble_camera
+
+        trouble_camera(twin, config.twin.faults, seed)
     if config.twin.firmware == "none":
-        return twin.arm, twin.clock
+        return twin.arm, twin.clock, None
     from runner.twin.firmware.direct import direct_arm
 
-    arm, clock, _ = direct_arm(
-        twin, twin.arm.model, config, kind=config.twin.firmware, faults=config.twin.faults, seed=seed
-    )
-    return arm, clock
+    return direct_arm(twin, twin.arm.model, config, kind=config.twin.firmware, faults=config.twin.faults, seed=seed)
 
 
 def _camera(config: Config, auto: Callable[[], Camera]) -> Camera:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, lgamma, log, sqrt
 
-from scipy.special import ndtri
-
-from runs.statistics import mcnemar, wilson_rate
+from runs.statistics import exact_rate, mcnemar, wilson_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +44,17 @@ def paired_difference(
 ) -> Difference | None:
     """The difference of two rates over pairs; None without pairs.
 
-    Source: Bonett and Price (2012), Adjusted Wald confidence interval for a difference of binomial proportions based on
-    paired data; the p-value is McNemar's exact one.
+    The interval holds the true difference at least `confidence` often, at any number of pairs: it is put together from
+    the exact limits of how often only the first and only the second succeed, each with half of the error (Clopper and
+    Pearson, 1934; Bonferroni). The p-value is McNemar's exact one.
     """
     n = both + only_first + only_second + neither
     p_value = mcnemar(both, only_first, only_second, neither).p_value
     if n == 0:
         return None
-    p12, p21 = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
-    half = float(ndtri((1 + confidence) / 2)) * sqrt((p12 + p21 - (p21 - p12) ** 2) / (n + 2))
-    middle = p21 - p12
-    value = (only_second - only_first) / n
-    return Difference(value, max(-1.0, middle - half), min(1.0, middle + half), p_value, confidence)
+    each = (1 + confidence) / 2
+    lost, won = exact_rate(only_first, n, confidence=each), exact_rate(only_second, n, confidence=each)
+    return Difference((only_second - only_first) / n, won.low - lost.high, won.high - lost.low, p_value, confidence)
 
 
 def fisher(a: int, b: int, c: int, d: int) -> float:

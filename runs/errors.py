@@ -155,6 +155,42 @@ class CorrectionsUnreadable(RecordError):
         )
 
 
+class NoSuchPoint(RecordError):
+    """A point in the history of the corrections that is not there."""
+
+    family: ClassVar[Family] = "usage"
+
+    def __init__(self, wanted: str, lines: int) -> None:
+        self.wanted, self.lines = wanted, lines
+        super().__init__(
+            f"the history of the corrections has no point {wanted!r}: it has {lines} lines",
+            next_step="see them with: trialcell corrections history",
+        )
+
+
+class NothingToPromote(RecordError):
+    """There is no candidate for a correction that could go live."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no correction has been proposed that is not live already",
+            next_step="let trials teach, then: trialcell corrections propose",
+        )
+
+
+class NotPromoted(RecordError):
+    """A candidate that may not go live, and why."""
+
+    family: ClassVar[Family] = "refused"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"the candidate is not promoted: {why}",
+            next_step="prove it: trialcell corrections prove; or answer for it: corrections promote --by NAME --why …",
+        )
+
+
 class CannotCorrect(TrialcellError):
     """The data can't carry a success rate corrected for the judge's error, so there is none."""
 

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord
-from runs.schema.motion import GripperRecord, GuardRecord, LookupRecord, MoveRecord
+from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
 from runs.schema.run import (
     Capture,
     CorrectionChange,
@@ -118,6 +118,7 @@ Payload = (
     | GuardRecord
     | MoveRecord
     | GripperRecord
+    | HealthRecord
     | Capture
     | StageJudged
     | Verdict
@@ -141,6 +142,7 @@ KINDS: dict[str, type[Payload]] = {
     "guard": GuardRecord,
     "move": MoveRecord,
     "gripper": GripperRecord,
+    "health": HealthRecord,
     "capture": Capture,
     "judgment": StageJudged,
     "verdict": Verdict,
@@ -215,6 +217,7 @@ _LISTS: dict[str, str] = {
     "guard": "guards",
     "move": "moves",
     "gripper": "gripper",
+    "health": "health",
     "capture": "vlm_captures",
     "verdict": "verdicts",
     "pick_attempt": "pick_attempts",

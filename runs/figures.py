@@ -29,6 +29,8 @@ _UNITS: tuple[tuple[str, str, int], ...] = (
     ("_sec", "s", 1),
     ("_percent", "%", 0),
     ("_usd", "USD", 4),
+    ("temperatures_c", "°C", 0),
+    ("voltages_v", "V", 1),
     ("_sha256", "", 0),
 )
 """End of a key, unit, decimals. The longest that fits decides."""
@@ -65,6 +67,11 @@ _NAMES = {
     "tcp_commanded_m": "tool point commanded",
     "tcp_read_back_m": "read back",
     "sha256": "SHA-256",
+    "error_code": "error",
+    "servos_enabled": "servos on",
+    "temperatures_c": "servos at",
+    "voltages_v": "supplied with",
+    "reboot_count": "restarts",
 }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from runs.corrections.file import CorrectionTables, HistoryLine
+from runs.corrections.file import CorrectionStates
+from runs.corrections.history import HistoryLine
 from runs.events import EVENTS_FILE, KINDS
 from runs.index.row import COLUMNS, NESTED
 from runs.schema.run import RunLog
@@ -22,7 +23,7 @@ FILES: dict[str, type[BaseModel]] = {
     "run.json": RunLog,
     "rulings.jsonl": Ruling,
     "rejudged.jsonl": Rejudged,
-    "corrections.json": CorrectionTables,
+    "corrections.json": CorrectionStates,
     "corrections_history.jsonl": HistoryLine,
 }
 """Files and what they hold; of a `.jsonl` each line."""

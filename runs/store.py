@@ -57,6 +57,11 @@ class StoredRun:
     log: RunLog
 
 
+def run_name(number: int, started: datetime) -> str:
+    """The name of a run of that number: `run_0001_20260703_132310`; the time is UTC's."""
+    return f"run_{number:04d}_{started.astimezone(UTC):%Y%m%d_%H%M%S}"
+
+
 def picture_path(image: str, folder: Path) -> Path | None:
     """Where a picture of a log is now: beside the log, else under the cell's folder; None if it is in neither.
 
@@ -101,10 +106,14 @@ class RunStore:
                 needed_bytes=needed_bytes,
             )
 
-    def create(self, header: RunHeader) -> RunWriter:
+    def create(self, header: RunHeader, *, run_id: str | None = None) -> RunWriter:
         """Begin a run: its folder appears at once with its first event in it, under the next number.
 
+        Args:
+            run_id: its name, where a plan has given it one.
+
         Raises:
+            RunExists: a run of that name is here already.
             StorageUnwritable: the folder can't be made.
             ValueError: `header.started_at` has no offset from UTC.
         """
@@ -114,8 +123,9 @@ class RunStore:
         with storage(self.runs_dir):
             self.runs_dir.mkdir(parents=True, exist_ok=True)
         with self._creating():
-            number = max((int(match[1]) for match in self._names()), default=0) + 1
-            run_id = f"run_{number:04d}_{started.astimezone(UTC):%Y%m%d_%H%M%S}"
+            run_id = run_id or run_name(self.last_number() + 1, started)
+            if (self.runs_dir / run_id).exists():
+                raise RunExists(run_id, self.runs_dir)
             created = RunCreated(**dict(header), run_id=run_id, frames_dir=f"{self.runs_dir.name}/{run_id}")
             line = event_line(0, utc_text(), created)
             folder = self.runs_dir / run_id
@@ -125,6 +135,10 @@ class RunStore:
             with storage(folder):
                 lock.acquire()
             return RunWriter(folder, parse_line(line), lock)
+
+    def last_number(self) -> int:
+        """The highest number of a run here; 0 where there is none."""
+        return max((int(match[1]) for match in self._names()), default=0)
 
     def adopt(self, run_id: str, log: bytes, files: Mapping[str, Path]) -> RunEntry:
         """Take in a run from elsewhere, whole or not at all: its `run.json` as it is, and copies of files by name.
@@ -193,6 +207,11 @@ class RunStore:
         """All runs here, the oldest first."""
         names = sorted(self._names(), key=lambda match: (int(match[1]), match[0]))
         return tuple(self._entry(match[0]) for match in names)
+
+    def newest(self, count: int) -> tuple[RunEntry, ...]:
+        """At most so many runs, the one begun last first."""
+        names = sorted(self._names(), key=lambda match: (int(match[1]), match[0]), reverse=True)
+        return tuple(self._entry(match[0]) for match in names[:count])
 
     def _entry(self, run_id: str) -> RunEntry:
         folder = self.runs_dir / run_id

@@ -65,6 +65,19 @@ class FrameStale(VisionError):
         )
 
 
+class CameraFrozen(VisionError):
+    """A camera that hangs and gives one picture again and again."""
+
+    family: ClassVar[Family] = "device"
+
+    def __init__(self, camera: str, pictures: int) -> None:
+        self.camera, self.pictures = camera, pictures
+        super().__init__(
+            f"camera {camera} hangs: {pictures} pictures in a row are equal to the last bit",
+            next_step="plug it in again, then: trialcell doctor",
+        )
+
+
 class UnknownColour(VisionError):
     """A colour name that the detectors don't know."""
 

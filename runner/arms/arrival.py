@@ -7,11 +7,12 @@ nothing, so only readings over time count. Sends nothing but through the guard.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from runner.arms.errors import MoveStalled, MoveTimedOut, Refused
+from runner.arms.errors import ArmError, MoveStalled, MoveTimedOut, Refused
 from runner.arms.guard import GuardedArm
 from runner.arms.protocol import Clock
 from runner.arms.readings import Readings
@@ -64,12 +65,44 @@ class _Standing:
         return np.where(goes_on, sag, np.clip(sag, -small_deg, small_deg))
 
 
+@dataclass(slots=True, eq=False)
+class _Move:
+    """One move under way. Angles in degrees; `path_deg` is where it is meant to get to, (k, n_joints)."""
+
+    label: str
+    path_deg: FloatArray
+    offset_deg: FloatArray
+    before_deg: FloatArray
+    started_s: float
+    tolerance_deg: float
+    clearance_mm: float | None = None
+    rest: _Rest | None = None
+    corrective_deg: FloatArray | None = None  # what the corrective move commanded
+
+    @property
+    def goal_deg(self) -> FloatArray:
+        """Where it is meant to end, (n_joints,)."""
+        return np.asarray(self.path_deg[-1])
+
+    @property
+    def commanded_deg(self) -> FloatArray:
+        """What was commanded last, (n_joints,)."""
+        return self.goal_deg - self.offset_deg if self.corrective_deg is None else self.corrective_deg
+
+    @property
+    def off_deg(self) -> float:
+        """How far the arm rests from its goal, on its worst joint."""
+        assert self.rest is not None
+        return float(np.abs(self.rest.read_deg - self.goal_deg).max())
+
+
 class MoveControl:
-    """Moves a guarded arm, one goal at a time."""
+    """Moves a guarded arm, one goal at a time. `failed` is the record of the last move where it did not arrive."""
 
     def __init__(self, arm: GuardedArm, clock: Clock, base: BaseInCell, settings: ArmSettings) -> None:
         self._arm, self._clock, self._base, self._settings = arm, clock, base, settings
         self._standing: _Standing | None = None
+        self.failed: MoveRecord | None = None
         servo = arm.model.data.servo
         self._rounding_deg = 0.0 if servo is None else 180.0 / servo.encoder_steps + 1e-6
         self.readings = Readings(arm, clock, margin_deg=settings.reading_margin_deg)
@@ -97,63 +130,83 @@ class MoveControl:
 
         Raises:
             Refused: the guard's no, before anything was sent.
-            MoveStalled, MoveTimedOut, NoReading: faults; the arm has been told to hold still.
+            MoveStalled, MoveTimedOut, NoReading, and whatever the clock raises to be stopped: the arm has been told
+                to hold still.
         """
-        settings, goal = self._settings, path_deg[-1]
-        rejected_before = self.readings.rejected
+        goal = path_deg[-1]
+        rejected_before, self.failed = self.readings.rejected, None
         before = self.readings.read_deg()
         standing, self._standing = self._standing, None  # not known again until this move has arrived
         offset = self._sag_deg(standing if take_off_sag else None, before, goal, touching=touching)
-        started_s = self._clock.now_s()
-        clearance_mm = self._arm.send_compensated(
-            label, path_deg, offset, speed_percent=settings.speed_percent, start_deg=before
+        move = _Move(label, path_deg, offset, before, self._clock.now_s(), tolerance_deg)
+        try:
+            self._carry_out(move, correct=correct)
+        except Refused:
+            raise  # nothing was sent
+        except BaseException:
+            with suppress(ArmError):
+                self._arm.stop()
+            self.failed = self._record(move, rejected_before, attempt, line_off_mm, arrived=False)
+            raise
+        came = goal - before if move.corrective_deg is None else move.corrective_deg - (goal - offset)
+        assert move.rest is not None
+        self._standing = _Standing(move.commanded_deg, move.rest.read_deg, came)
+        return Arrival(
+            self._record(move, rejected_before, attempt, line_off_mm, arrived=True), move.rest.read_deg - goal
+        )
+
+    def _carry_out(self, move: _Move, *, correct: bool) -> None:
+        """Send it, wait until it rests, correct it once; what came of it stands in the move."""
+        settings = self._settings
+        move.clearance_mm = self._arm.send_compensated(
+            move.label,
+            move.path_deg,
+            move.offset_deg,
+            speed_percent=settings.speed_percent,
+            start_deg=move.before_deg,
         )
         self._clock.sleep(settings.send_wait_s)
-        rest = self._rest(label, started_s)
-        residual = rest.read_deg - goal
-        corrective = None
-        if np.abs(residual).max() > (settings.corrective_min_deg if correct else tolerance_deg):
-            corrective = self._corrected(label, goal, offset + residual, rest.read_deg)
-            if corrective is not None:
-                rest = self._rest(label, started_s)
-                residual = rest.read_deg - goal
-        worst = float(np.abs(residual).max())
-        if worst > tolerance_deg:
-            self._await_progress(label, goal, tolerance_deg, worst)
-            rest = self._rest(label, started_s)
-            residual = rest.read_deg - goal
-            if not np.abs(residual).max() <= tolerance_deg:
-                self._arm.stop()
-                raise MoveStalled(label, float(np.abs(residual).max()), tolerance_deg, settings.stall_s)
-        commanded = goal - offset if corrective is None else corrective
-        record = MoveRecord(
-            label=label,
+        move.rest = self._rest(move)
+        if move.off_deg > (settings.corrective_min_deg if correct else move.tolerance_deg):
+            move.corrective_deg = self._corrected(move)
+            if move.corrective_deg is not None:
+                move.rest = self._rest(move)
+        if move.off_deg > move.tolerance_deg:
+            self._await_progress(move)
+            move.rest = self._rest(move)
+            if not move.off_deg <= move.tolerance_deg:
+                raise MoveStalled(move.label, move.off_deg, move.tolerance_deg, settings.stall_s)
+
+    def _record(
+        self, move: _Move, rejected_before: int, attempt: int | None, line_off_mm: float | None, *, arrived: bool
+    ) -> MoveRecord:
+        goal, offset, rest = move.goal_deg, move.offset_deg, move.rest
+        corrective = move.corrective_deg
+        return MoveRecord(
+            label=move.label,
             target_angles=_joints(goal),
-            reach_tol_deg=tolerance_deg,
-            pre_actual=_joints(before),
-            pre_max_delta_deg=float(np.abs(before - goal).max()),
+            reach_tol_deg=move.tolerance_deg,
+            pre_actual=_joints(move.before_deg),
+            pre_max_delta_deg=float(np.abs(move.before_deg - goal).max()),
             dry_run=False,
-            arrived=True,
+            arrived=arrived,
             retried=corrective is not None,
-            post_actual=_joints(rest.read_deg),
-            post_max_delta_deg=float(np.abs(residual).max()),
+            post_actual=None if rest is None else _joints(rest.read_deg),
+            post_max_delta_deg=None if rest is None else move.off_deg,
             attempt=attempt,
-            commanded=_joints(commanded),
-            via=tuple(_joints(pose) for pose in path_deg[:-1] - offset),
+            commanded=_joints(move.commanded_deg),
+            via=tuple(_joints(pose) for pose in move.path_deg[:-1] - offset),
             line_off_mm=line_off_mm,
-            waypoints=len(path_deg),
-            speed_percent=settings.speed_percent,
-            duration_s=self._clock.now_s() - started_s,
-            settle_s=rest.seconds,
+            waypoints=len(move.path_deg),
+            speed_percent=self._settings.speed_percent,
+            duration_s=self._clock.now_s() - move.started_s,
+            settle_s=None if rest is None else rest.seconds,
             corrective_deg=None if corrective is None else _joints(corrective - (goal - offset)),
             rejected_readings=self.readings.rejected - rejected_before,
-            path_clearance_mm=clearance_mm,
+            path_clearance_mm=move.clearance_mm,
             tcp_commanded_m=self._point(goal),
-            tcp_read_back_m=self._point(rest.read_deg),
+            tcp_read_back_m=None if rest is None else self._point(rest.read_deg),
         )
-        came = goal - before if corrective is None else commanded - (goal - offset)
-        self._standing = _Standing(commanded, rest.read_deg, came)
-        return Arrival(record, residual)
 
     def _sag_deg(
         self, standing: _Standing | None, read_deg: FloatArray, goal: FloatArray, *, touching: bool
@@ -168,7 +221,7 @@ class MoveControl:
             rounding_deg=self._rounding_deg,
         )
 
-    def _rest(self, label: str, started_s: float) -> _Rest:
+    def _rest(self, move: _Move) -> _Rest:
         """Wait until three readings in a row agree."""
         begun_s = self._clock.now_s()
         last: deque[FloatArray] = deque(maxlen=_STILL_READINGS)
@@ -176,40 +229,42 @@ class MoveControl:
             last.append(self.readings.read_deg())
             if len(last) == _STILL_READINGS and np.ptp(np.stack(last), axis=0).max() <= self._settings.still_deg:
                 return _Rest(last[-1], self._clock.now_s() - begun_s)
-            if self._clock.now_s() - started_s > self._settings.deadline_s:
-                self._arm.stop()
-                raise MoveTimedOut(label, self._settings.deadline_s)
+            self._check_deadline(move)
             self._clock.sleep(self._settings.reading_interval_s)
 
-    def _corrected(
-        self, label: str, goal: FloatArray, offset_deg: FloatArray, start_deg: FloatArray
-    ) -> FloatArray | None:
+    def _corrected(self, move: _Move) -> FloatArray | None:
         """Send the one corrective move; None where the guard does not allow it (a limit is near)."""
+        assert move.rest is not None
+        offset = move.offset_deg + (move.rest.read_deg - move.goal_deg)
         try:
             self._arm.send_compensated(
-                f"{label}_corrective",
-                goal[None, :],
-                offset_deg,
+                f"{move.label}_corrective",
+                move.goal_deg[None, :],
+                offset,
                 speed_percent=self._settings.speed_percent,
-                start_deg=start_deg,
+                start_deg=move.rest.read_deg,
             )
         except Refused:
             return None
         self._clock.sleep(self._settings.reading_interval_s * _STILL_READINGS)
-        return goal - offset_deg
+        return move.goal_deg - offset
 
-    def _await_progress(self, label: str, goal: FloatArray, tolerance_deg: float, worst_deg: float) -> None:
+    def _await_progress(self, move: _Move) -> None:
         """Give a still arm that is outside the tolerance its last chance, then call it stalled."""
-        begun_s, best = self._clock.now_s(), worst_deg
+        begun_s, best = self._clock.now_s(), move.off_deg
         while self._clock.now_s() - begun_s < self._settings.stall_s:
             self._clock.sleep(self._settings.reading_interval_s)
-            short = float(np.abs(self.readings.read_deg() - goal).max())
-            if short <= tolerance_deg:
+            short = float(np.abs(self.readings.read_deg() - move.goal_deg).max())
+            if short <= move.tolerance_deg:
                 return
             if short < best - self._settings.still_deg:
                 begun_s, best = self._clock.now_s(), short
-        self._arm.stop()
-        raise MoveStalled(label, best, tolerance_deg, self._settings.stall_s)
+            self._check_deadline(move)
+        raise MoveStalled(move.label, best, move.tolerance_deg, self._settings.stall_s)
+
+    def _check_deadline(self, move: _Move) -> None:
+        if self._clock.now_s() - move.started_s > self._settings.deadline_s:
+            raise MoveTimedOut(move.label, self._settings.deadline_s)
 
     def _point(self, angles_deg: FloatArray) -> Point:
         x, y, z = self._base.to_cell(tool_points_m(angles_deg, self._arm.model)).tolist()

@@ -35,11 +35,30 @@ class NoReading(ArmError):
 class MoveStalled(ArmError):
     """The arm stopped short of its goal and makes no progress."""
 
-    def __init__(self, label: str, short_deg: float, tolerance_deg: float, after_s: float) -> None:
+    def __init__(
+        self, label: str, short_deg: float, tolerance_deg: float, after_s: float, because: str | None = None
+    ) -> None:
         self.label, self.short_deg, self.tolerance_deg, self.after_s = label, short_deg, tolerance_deg, after_s
+        self.because = because
         super().__init__(
-            f"{label}: the arm stopped {short_deg:.1f}° short (allowed {tolerance_deg:.1f}°) after {after_s:.1f} s",
+            f"{label}: the arm stopped {short_deg:.1f}° short (allowed {tolerance_deg:.1f}°) after {after_s:.1f} s"
+            + (f": {because}" if because else ""),
             next_step="look for something in its way, a servo that is off or a latched error",
+        )
+
+    def explained(self, because: str | None) -> MoveStalled:
+        """The same with what is wrong with the arm, as far as it says."""
+        return MoveStalled(self.label, self.short_deg, self.tolerance_deg, self.after_s, because)
+
+
+class LeftItsWay(ArmError):
+    """The arm went elsewhere than it was told before it came to its goal."""
+
+    def __init__(self, label: str, off_deg: float, complaint: str) -> None:
+        self.label, self.off_deg, self.complaint = label, off_deg, complaint
+        super().__init__(
+            f"{label}: the arm first went {off_deg:.1f}° past its goal, and now {complaint}",
+            next_step="look at the arm and at what it may have touched, then clear its error",
         )
 
 

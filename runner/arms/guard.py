@@ -22,8 +22,6 @@ from runner.kinematics.model import ArmModel, FloatArray
 from runs.latch import Stop
 from runs.schema.motion import GuardRecord, LimitViolation
 
-_MAX_OFFSET_DEG = 6.0  # what a command may differ from where the arm is meant to get to
-
 
 @dataclass(frozen=True, slots=True)
 class GuardRules:
@@ -234,10 +232,12 @@ class GuardedArm:
                 "speed", f"speed {speed_percent} % is outside 1…100 %", value=float(speed_percent), limit=100.0,
                 next_step="set arm.speed_percent",
             )  # fmt: skip
-        if np.abs(offset_deg).max() > _MAX_OFFSET_DEG:
+        allowed_deg = self.rules.margins.max_offset_deg
+        if np.abs(offset_deg).max() > allowed_deg:
+            worst = float(np.abs(offset_deg).max())
             raise Refused(
-                "offset", f"a correction of {np.abs(offset_deg).max():.1f}° is more than an arm sags",
-                value=float(np.abs(offset_deg).max()), limit=_MAX_OFFSET_DEG,
+                "offset", f"a correction of {worst:.1f}° is more than an arm sags (allowed {allowed_deg:g}°)",
+                value=worst, limit=allowed_deg,
                 next_step="look at the arm: a joint has slipped or something holds it",
             )  # fmt: skip
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from runner.arms.errors import ArmError, ArmRestarted, NoAnswer, OddAnswer, ReadingRejected
+from runner.arms.errors import ArmError, ArmLost, ArmRestarted, NoAnswer, OddAnswer, ReadingRejected
 from runner.arms.link import Link
 from runner.arms.port_lock import PortLock
 from runner.arms.protocol import ArmHealth, Clock
@@ -28,12 +29,14 @@ THIN_DEG = 0.15  # waypoints nearer than this to the straight line between their
 _QUEUED = 0  # fresh mode: one planned motion after another
 _STILL_DEG, _STILL_S = 0.15, 0.1
 _TEND_S = 0.05
-_UNHEARD_S, _UNMOVED_DEG = 2.0, 0.3  # an arm that has not moved by then has not heard its goal
+_UNHEARD_S, _UNMOVED_DEG = 2.0, 0.3  # an arm that has not moved for so long has not heard its goal
 _ASKED, _ASK_PAUSE_S = 3, 0.2  # a question that got no answer is asked again; commands never are
 _JAWS_S = 1.0  # jaws that have not moved by then were not listening
 _JAWS_SETTLE_S = 2.0
 _JAW_MOVED, _JAW_THERE = 3.0, 4.0
 _SULK_S, _SULK_PAUSE_S = 45.0, 1.0  # a gripper that closes hard silences the controller for about 40 s
+_LINE_S, _LINE_PAUSE_S = 10.0, 0.5  # a connection that broke may come back: networks do, cables are plugged in again
+_Answer = TypeVar("_Answer")
 _STOP = WireFrame(Cmd.CLEAR_QUEUE).encode() + WireFrame(Cmd.STOP).encode()
 
 
@@ -66,7 +69,8 @@ class MyCobotArm:
         self._goals_lock = threading.Lock()
         self._to_come: deque[FloatArray] = deque()
         self._goal: FloatArray | None = None  # handed over last
-        self._sent: tuple[float, FloatArray] | None = None  # when, and where the arm was; None once it is told again
+        self._goal_before = model.home_deg  # where the arm was to be before that
+        self._sent: tuple[float, FloatArray] | None = None  # since when the arm is there; None once it is told again
         self._speed_percent = 1
         self._last: tuple[float, FloatArray] | None = None
         self._under_way = False
@@ -127,7 +131,7 @@ class MyCobotArm:
             self._to_come = deque(goals[1:])
             self._speed_percent = int(speed_percent)
             self._last, self._under_way = None, True
-            self._send(goals[0], here)
+            self._send(goals[0], here, before=here)
 
     def stop(self) -> None:
         """Hold still now: forget every goal, here and in the firmware. Safe at any time and from any thread."""
@@ -181,10 +185,11 @@ class MyCobotArm:
         Raises:
             NoAnswer, OddAnswer: to the question for power or error. ArmRestarted: since it was connected.
         """
-        powered = self._number("is_power_on")
+        powered = self._when_awake(lambda: self._number("is_power_on"))
         error = self._number("get_error_information")
         servos = self._optional("is_all_servo_enable")
         reboots = self._optional("get_reboot_count")
+        version = self._optional("get_system_version")
         if isinstance(reboots, int) and reboots >= 0:
             before, self._reboots = self._reboots, reboots
             if before is not None and before != reboots:
@@ -196,6 +201,7 @@ class MyCobotArm:
             temperatures_c=self._figures("get_servo_temps"),
             voltages_v=self._figures("get_servo_voltages"),
             reboot_count=self._reboots,
+            firmware=f"{version:.1f}" if isinstance(version, int | float) and version > 0 else None,
         )
 
     def close(self) -> None:
@@ -207,17 +213,28 @@ class MyCobotArm:
             self._lock.release()
 
     def _angles(self) -> object:
-        """The client's answer for the angles; a controller that sulks after a gripper command is waited for."""
+        """The client's answer for the angles."""
+        try:
+            return self._when_awake(lambda: self._ask("get_angles"))
+        except OddAnswer as error:
+            raise ReadingRejected(error.got, error.message) from error
+        except NoAnswer as error:
+            raise ReadingRejected(None, error.message) from error
+
+    def _when_awake(self, ask: Callable[[], _Answer]) -> _Answer:
+        """An answer from a controller that may sulk after a gripper command: that is waited for.
+
+        Raises:
+            NoAnswer: it is silent for another reason, or for longer.
+        """
         began_s = self._time.now_s()
         while True:
             try:
-                return self._link.ask("get_angles")
-            except OddAnswer as error:
-                raise ReadingRejected(error.got, error.message) from error
-            except NoAnswer as error:
+                return ask()
+            except NoAnswer:
                 now_s = self._time.now_s()
                 if now_s - self._jaws_told_s > _SULK_S or now_s - began_s > _SULK_S:
-                    raise ReadingRejected(None, error.message) from error
+                    raise
                 self._time.sleep(_SULK_PAUSE_S)
 
     def _hand_over(self, reading: FloatArray) -> None:
@@ -226,14 +243,25 @@ class MyCobotArm:
                 return
             near = bool(np.abs(reading - self._goal).max() <= PASS_DEG)
             if near and self._to_come:
-                self._send(self._to_come.popleft(), reading)
-            elif not near and self._sent is not None and self._time.now_s() - self._sent[0] >= _UNHEARD_S:
-                unmoved, self._sent = np.abs(reading - self._sent[1]).max() <= _UNMOVED_DEG, None
-                if unmoved:
-                    self._tell(self._goal)
+                self._send(self._to_come.popleft(), reading, before=self._goal)
+            elif not near and self._sent is not None:
+                self._tell_again_if_unheard(reading, self._goal, self._sent)
 
-    def _send(self, goal: FloatArray, here: FloatArray) -> None:
-        self._goal, self._sent = goal, (self._time.now_s(), here)
+    def _tell_again_if_unheard(self, reading: FloatArray, goal: FloatArray, seen: tuple[float, FloatArray]) -> None:
+        """An arm that still stands where it was before the goal has not heard it; it may have come to rest there since.
+
+        One that stands elsewhere has heard something: that is not mended by saying it again.
+        """
+        now_s = self._time.now_s()
+        if np.abs(reading - seen[1]).max() > _UNMOVED_DEG:
+            self._sent = (now_s, reading)
+        elif now_s - seen[0] >= _UNHEARD_S:
+            self._sent = None
+            if np.abs(reading - self._goal_before).max() <= PASS_DEG:
+                self._tell(goal)
+
+    def _send(self, goal: FloatArray, here: FloatArray, *, before: FloatArray) -> None:
+        self._goal, self._goal_before, self._sent = goal, before, (self._time.now_s(), here)
         self._tell(goal)
 
     def _tell(self, goal: FloatArray) -> None:
@@ -276,11 +304,28 @@ class MyCobotArm:
             return None
         return None
 
+    def _ask(self, question: str, *args: object) -> object:
+        """A question, asked again while the connection is gone, for a while; whatever the arm is at goes on meanwhile.
+
+        Raises:
+            ArmLost: it does not come back. NoAnswer, OddAnswer: as the link says.
+        """
+        began_s = self._time.now_s()
+        while True:
+            try:
+                answer: object = self._link.ask(question, *args)
+            except ArmLost:
+                if self._time.now_s() - began_s > _LINE_S:
+                    raise
+                self._time.sleep(_LINE_PAUSE_S)
+            else:
+                return answer
+
     def _patiently(self, question: str, *args: object) -> object:
         """A question, asked again where the answer got lost or garbled."""
         for left in reversed(range(_ASKED)):
             try:
-                return self._link.ask(question, *args)
+                return self._ask(question, *args)
             except (NoAnswer, OddAnswer):
                 if not left:
                     raise

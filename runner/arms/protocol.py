@@ -22,6 +22,7 @@ class ArmHealth:
     temperatures_c: tuple[float, ...] | None = None
     voltages_v: tuple[float, ...] | None = None
     reboot_count: int | None = None
+    firmware: str | None = None
 
 
 @runtime_checkable

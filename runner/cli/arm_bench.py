@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from runner.handling import ArmInHand
     from runs.schema.motion import MoveRecord
 
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-]
 SpeedOption = Annotated[int | None, typer.Option(min=1, max=100, help="Per cent; arm.speed_percent by default.")]
 
 
@@ -90,14 +87,18 @@ def home(
     speed: SpeedOption = None, set_: SetOption = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False
 ) -> int:
     """By a clear way to arm.home_deg."""
-    return _moved(cell, set_, speed, json, lambda arm, config: arm.move("home", _array(config.arm.home_deg)))
+    return _moved(
+        cell, set_, speed, json, lambda arm, config: arm.move("home", _array(config.arm.home_deg), to_rest=True)
+    )
 
 
 def park(
     speed: SpeedOption = None, set_: SetOption = None, cell: CellOption = DEFAULT_CELL, json: JsonOption = False
 ) -> int:
     """By a clear way to arm.park_deg, folded, where servos stay cool and nothing falls far when power goes."""
-    return _moved(cell, set_, speed, json, lambda arm, config: arm.move("park", _array(config.arm.park_deg)))
+    return _moved(
+        cell, set_, speed, json, lambda arm, config: arm.move("park", _array(config.arm.park_deg), to_rest=True)
+    )
 
 
 def jog(
@@ -152,7 +153,7 @@ def _in_hand(
         if moves:
             stack.enter_context(CellLock(opened.folder))
             refuse_latched(StopLatch(opened.folder).read())
-        yield stack.enter_context(arm_in_hand(opened)), opened.config
+        yield stack.enter_context(arm_in_hand(opened, moves=moves)), opened.config
 
 
 def _moved(cell: Path, set_: list[str] | None, speed: int | None, json: bool, act: Any) -> int:

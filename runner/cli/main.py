@@ -36,10 +36,12 @@ class Noun:
 
 NOUNS = (
     Noun("run", "runner.cli.run", "Do one whole trial: find, pick, place, judge, write down.", "Trials"),
+    Noun("batch", "runner.cli.batch", "Run many trials by a plan; watch, pause and resume them.", "Trials"),
     Noun("stop", "runner.cli.stop", "Latch a stop, or take it back once you have looked.", "Trials"),
     Noun("judge", "runner.cli.judge", "Ask a judge about pictures.", "Trials"),
     Noun("runs", "runner.cli.runs", "List, show, check and recover the logs of trials.", "Trials"),
     Noun("review", "runner.cli.review", "Rule on doubtful steps in the browser, watch and stop a batch.", "Trials"),
+    Noun("corrections", "runner.cli.corrections", "See, prove and take back what was learned.", "Trials"),
     Noun("init", "runner.cli.init", "Make a cell's folder with working settings.", "The cell"),
     Noun("doctor", "runner.cli.doctor", "Look whether everything a trial needs is there.", "The cell"),
     Noun("calibrate", "runner.cli.calibrate", "Measure the lens and the table's plane.", "The cell"),

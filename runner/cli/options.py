@@ -52,3 +52,6 @@ WhereOption = Annotated[
 ]
 SinceOption = Annotated[str | None, typer.Option("--since", metavar="DATE", help="From this day on: 2026-07-03.")]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Up to this day, with it.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
+]

@@ -71,7 +71,7 @@ def stats(
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="KEY", help="square, place_square, day, judge, code, light, profile, arm, cell, …"
+            "--by", metavar="KEY", help="square, place_square, day, session, judge, code, light, profile, arm, …"
         ),
     ] = None,
     where: WhereOption = None,
@@ -102,7 +102,10 @@ def stats(
         return
     told = [_groups_told(by, groups, total[0])]
     told += [Text(f"can't be read: {row['run_id']}  {row['problem']}", style="yellow") for row in unreadable]
-    out.answer(data, *told, Text("\nsuccess is completed of completed and failed, 95 % exact interval", style=QUIET))
+    pace = total[0].units_per_h
+    hour = "" if pace is None else f"; {pace:.0f} blocks placed in an hour of trials"
+    words = f"\nsuccess is completed of completed and failed, 95 % exact interval{hour}"
+    out.answer(data, *told, Text(words, style=QUIET))
 
 
 def compare(

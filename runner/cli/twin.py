@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from runner.cli import twin_serve
+from runner.cli import twin_parity, twin_serve
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell twin shuttle")
 app.command(epilog=twin_serve.EPILOG)(twin_serve.serve)
+app.command(epilog=twin_parity.EPILOG)(twin_parity.parity)
 
 Place = tuple[float, float, float]
 _A_M: Place = (0.04, 0.18, 0.16)

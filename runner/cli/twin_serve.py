@@ -27,7 +27,7 @@ def serve(
         Literal["perfect", "field"] | None, typer.Option(help="How imperfect arm and camera are.")
     ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="What goes wrong, as often as you like.")
+        list[str] | None, typer.Option(metavar="NAME[@S]", help="What goes wrong and when, as often as you like.")
     ] = None,
     speedup: Annotated[
         float, typer.Option(min=0.1, max=100, help="How many of the twin's seconds go into one of yours.")

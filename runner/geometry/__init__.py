@@ -4,7 +4,6 @@
 """
 
 from runner.geometry.clearance import (
-    BLOCK_MM,
     Clearance,
     clearances,
     each_clearance_mm,
@@ -17,7 +16,6 @@ from runner.geometry.clearance import (
 from runner.geometry.obstacles import BlockOnTable, BoxOnTable, HeldBlock, Mast, Obstacles, obstacles_of
 
 __all__ = [
-    "BLOCK_MM",
     "BlockOnTable",
     "BoxOnTable",
     "Clearance",

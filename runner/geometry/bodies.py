@@ -19,6 +19,8 @@ from runner.kinematics.model import ArmModel, FloatArray, GripperData, Shape, fr
 
 IntArray = NDArray[np.int64]
 
+HELD = "held block"
+
 _SPACING = 0.8  # of spheres along a capsule, in radii; they are drawn 8 % larger to cover it
 _BAR_MM = 6.0  # half the thickness of the gripper's bars; estimate from product pictures
 _FINGER_MM = 3.5  # half the thickness of a finger behind its pad; the same
@@ -115,7 +117,7 @@ def with_held(body: Body, held: HeldBlock, arm: ArmModel) -> Body:
     """The body with a cube between its jaws."""
     part = len(body.parts)
     return Body(
-        parts=(*body.parts, "held block"),
+        parts=(*body.parts, HELD),
         part_link=np.append(body.part_link, arm.n_joints),
         sphere_frame=body.sphere_frame,
         sphere_m=body.sphere_m,

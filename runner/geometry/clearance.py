@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runner.config import GuardSettings
-from runner.geometry.bodies import Body, arm_body, with_held
+from runner.geometry.bodies import HELD, Body, arm_body, with_held
 from runner.geometry.distance import Axes, Vec, axes_of, box_to_box, components, minus, point_to_box
-from runner.geometry.obstacles import HeldBlock, Obstacles, Solids, solids_of
+from runner.geometry.obstacles import BOX_FLOOR, HeldBlock, Obstacles, Solids, solids_of
 from runner.kinematics.errors import NoShells
 from runner.kinematics.fk import link_poses
 from runner.kinematics.frames import BaseInCell
@@ -25,7 +25,6 @@ from runner.kinematics.model import ArmModel, FloatArray
 
 IntArray = NDArray[np.int64]
 
-BLOCK_MM = 0.5  # least clearance to a block on the table; wide cubes leave the open jaws no more than 1.3 mm a side
 _BUILT_TOUCHING_M = 0.015  # shells of links two apart that are nearer than this at zero can't move apart or together
 _BLOCK_OF_POSES = 256
 _NOISE_MM = 0.2  # of readings: a pose read twice may be that much nearer
@@ -37,7 +36,7 @@ class Clearance:
 
     mm: float
     what: str  # "pad", "link 3", "held block", …
-    against: str  # "table", "box", "mast", "block" or "arm"
+    against: str  # "table", "box", "box floor", "mast", "block" or "arm"
     pose_index: int
 
 
@@ -129,9 +128,10 @@ def margin_mm(against: str, guard: GuardSettings) -> float:
     margins = {
         "table": guard.table_mm,
         "box": guard.box_mm,
+        BOX_FLOOR: guard.box_mm,
         "mast": guard.mast_mm,
         "arm": guard.self_mm,
-        "block": BLOCK_MM,
+        "block": guard.block_mm,
     }
     return margins[against]
 
@@ -175,7 +175,7 @@ def _measured(
     placed = _place(poses, body, arm, base)
     found = [
         *_to_table(body, placed, obstacles.held_may_rest),
-        *_to_solids(body, placed, solids_of(obstacles)),
+        *_to_solids(body, placed, solids_of(obstacles), obstacles.held_may_rest and obstacles.rests_in_box),
         *_to_itself(body, placed, _pairs(arm, obstacles.opening_mm, obstacles.held is not None)),
     ]
     return body, [d for d in found if d.metres.size]
@@ -215,15 +215,15 @@ def _beyond(body: Body, part: IntArray, lowest_link: int) -> IntArray:
 
 def _to_table(body: Body, placed: _Placed, held_may_rest: bool) -> list[_Distances]:
     s, b = _beyond(body, body.sphere_part, 2), _beyond(body, body.box_part, 2)
-    if held_may_rest and "held block" in body.parts:
-        b = b[body.box_part[b] != body.parts.index("held block")]
+    if held_may_rest and HELD in body.parts:
+        b = b[body.box_part[b] != body.parts.index(HELD)]
     low = placed.sphere[1][s] - body.sphere_radius_m[s, None]
     reach = sum(np.abs(placed.box_axes[i][1][b]) * body.box_half_m[b, i, None] for i in range(3))
     box_low = placed.box[1][b] - reach
     return [_Distances("table", low, body.sphere_part[s]), _Distances("table", box_low, body.box_part[b])]
 
 
-def _to_solids(body: Body, placed: _Placed, solids: Solids) -> list[_Distances]:
+def _to_solids(body: Body, placed: _Placed, solids: Solids, rests_in_box: bool) -> list[_Distances]:
     if not solids.names:
         return []
     s, b = _beyond(body, body.sphere_part, 1), _beyond(body, body.box_part, 1)
@@ -238,7 +238,11 @@ def _to_solids(body: Body, placed: _Placed, solids: Solids) -> list[_Distances]:
     for name in dict.fromkeys(solids.names):
         of_name = names == name
         found.append(_Distances(name, spheres[of_name].min(axis=0), body.sphere_part[s]))
-        found.append(_Distances(name, boxes[of_name].min(axis=0), body.box_part[b]))
+        rests = rests_in_box and name == BOX_FLOOR
+        counts = (
+            np.flatnonzero(body.box_part[b] != body.parts.index(HELD)) if rests and HELD in body.parts else slice(None)
+        )
+        found.append(_Distances(name, boxes[of_name].min(axis=0)[counts], body.box_part[b][counts]))
     return found
 
 

@@ -14,6 +14,7 @@ from runner.config import Config
 from runner.kinematics.model import FloatArray
 from runs.schema.geometry import TablePoint
 
+BOX_FLOOR = "box floor"
 _MAST_HEIGHT_M = 1.0
 
 
@@ -58,7 +59,7 @@ class Obstacles:
     """All that a path is checked among: what stands still, how far the jaws are open, and what they hold.
 
     The table's top is y = 0. `held_may_rest`: the held block's clearance to the table is left out, for a path that
-    begins or ends with it standing there.
+    begins or ends with it standing there; with `rests_in_box` its clearance to the box's floor is too.
     """
 
     mast: Mast | None = None
@@ -67,6 +68,7 @@ class Obstacles:
     opening_mm: float | None = None  # None: wide open
     held: HeldBlock | None = None
     held_may_rest: bool = False
+    rests_in_box: bool = False
 
     def holding(self, held: HeldBlock, *, may_rest: bool = False) -> Obstacles:
         """The same with the block in the jaws and no longer on the table."""
@@ -142,4 +144,8 @@ def _walls(box: BoxOnTable) -> list[tuple[str, FloatArray, FloatArray, FloatArra
         ((0.0, h, -d + t), (w, h, t)),
         ((0.0, t, 0.0), (w, t, d)),
     ]
-    return [("box", foot + axes @ np.array(centre), axes, np.array(half)) for centre, half in shapes]
+    names = ("box",) * 4 + (BOX_FLOOR,)
+    return [
+        (name, foot + axes @ np.array(centre), axes, np.array(half))
+        for name, (centre, half) in zip(names, shapes, strict=True)
+    ]

@@ -34,8 +34,8 @@ from runs.schema.motion import LookupRecord, Skipped
 NEAR_SQUARE_MM = 20.0  # squares this near lend their poses as starts
 
 _TILTS_DEG = (50.0, 40.0, 60.0, 45.0, 55.0, 30.0, 35.0, 70.0, 65.0, 25.0, 20.0, 80.0, 75.0)
-_ASKEW_DEG = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0)  # the jaws against the block, where its heading can't be had exactly
-_MAX_TURN_DEG = 60.0  # of the tool off the radial direction
+ASKEW_DEG = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0)  # the jaws against the block, where its heading can't be had exactly
+MAX_TURN_DEG = 60.0  # of the tool off the radial direction
 _START_TILT_DEG = 10.0  # an approach pose this near in tilt and
 _START_HEADING_DEG = 25.0  # in heading can be the start of a solution
 _SHORTER = 0.6  # of the lift, where the whole of it can't be had
@@ -65,17 +65,17 @@ def pick_levels(
     """Levels of candidates for a block: exact headings first, then a little askew; in each the heading nearest the
     radial first, tilts best first."""
     radial = radial_heading_deg(target, base)
-    starts = _starts(grid, target)
+    starts = starts_near(grid, target)
     turns = sorted((wrapped_deg(block_yaw_deg + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
-    for askew in _ASKEW_DEG:
+    for askew in ASKEW_DEG:
         level: list[Candidate] = []
         for turn in turns[:2]:
-            if askew > abs(turn) or abs(turn) - askew > _MAX_TURN_DEG:
+            if askew > abs(turn) or abs(turn) - askew > MAX_TURN_DEG:
                 continue
             slant = float(-askew * np.sign(turn))
             heading = wrapped_deg(radial + turn + slant)
             for tilt in _TILTS_DEG:
-                near = _nearest_start(starts, tilt, heading)
+                near = nearest_start(starts, tilt, heading)
                 if near is None:
                     continue
                 (x, z), pose = near
@@ -104,7 +104,7 @@ def place_levels(
         upright = degrees(asin(float(np.clip(-held.T_tcp_block[2, 1], -1.0, 1.0))))
     radial = radial_heading_deg(target, base)
     ranked = []
-    for rank, (square, pose) in enumerate(_starts(grid, target)):
+    for rank, (square, pose) in enumerate(starts_near(grid, target)):
         leads_to = pose.target_xz_m or (square[0] / 1000.0, square[1] / 1000.0)
         turn = wrapped_deg(pose.heading_deg - radial_heading_deg(leads_to, base))
         ranked.append((abs(pose.tilt_deg - upright) + abs(turn), rank, turn, square, pose))
@@ -200,7 +200,7 @@ def _solved(
     return replace(found, angles_deg=low)
 
 
-def _starts(grid: GridApproach, target: TablePoint) -> list[tuple[tuple[int, int], GridPose]]:
+def starts_near(grid: GridApproach, target: TablePoint) -> list[tuple[tuple[int, int], GridPose]]:
     """Approach poses of the target's square, then of the squares next to it, nearest first."""
     return [
         ((square.x_mm, square.z_mm), square.pose(i))
@@ -209,7 +209,7 @@ def _starts(grid: GridApproach, target: TablePoint) -> list[tuple[tuple[int, int
     ]
 
 
-def _nearest_start(
+def nearest_start(
     starts: list[tuple[tuple[int, int], GridPose]], tilt: float, heading: float
 ) -> tuple[tuple[int, int], GridPose] | None:
     """The pose that stands most like it, of equals that of the nearest square."""

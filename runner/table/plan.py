@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.config import Config
-from runner.geometry import BLOCK_MM, Clearance, Obstacles
+from runner.geometry import Clearance, Obstacles
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, ToolStance
 from runner.kinematics.gripper import gripper_of, max_opening_mm
@@ -114,16 +114,16 @@ class Planner:
         if not np.isfinite(block_yaw_deg):
             raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
         side_mm, open_mm = self.config.block.side_mm, max_opening_mm(gripper_of(self.arm))
-        if side_mm > open_mm - 2.0 * BLOCK_MM:
+        if side_mm > open_mm - 2.0 * self.config.guard.block_mm:
             why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
             raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
         levels = self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)
 
         def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
-            return self._block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
+            return self.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
 
         phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
-        passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
+        passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
         return PickPlan(
             passed.line,
             c.target_m,
@@ -152,7 +152,7 @@ class Planner:
         self._refuse_far("place", target_xz_m, self.approach_place)
         levels = self._place_levels(target_xz_m, obstacles, requested_xz_m)
         phases = Phases("place", "stage7_approach_place", "stage8_place", self.approach_place.name, None)
-        passed, c, skipped = self._first(phases, target_xz_m, requested_xz_m, levels, obstacles)
+        passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
         return PlacePlan(
             passed.line,
             c.target_m,
@@ -171,7 +171,7 @@ class Planner:
         """
         return plan_transfer(start_deg, goal_deg, obstacles, self.arm, self.base, self.config)
 
-    def _first(
+    def first(
         self,
         phases: Phases,
         target: TablePoint,
@@ -280,13 +280,23 @@ class Planner:
             raise NoPlan(phase, target, f"approach: {record.guard_reason}", next_step=step, lookups=(record,))
         return record
 
-    def _block_in_tool(self, grasp_deg: FloatArray, block_xz_m: TablePoint, yaw_deg: float) -> FloatArray:
-        """The gripped block's centre and edges in the tool frame, shape (4, 4), right-handed; its second edge is up."""
+    def block_in_tool(
+        self, grasp_deg: FloatArray, block_xz_m: TablePoint, yaw_deg: float, *, floor_m: float = 0.0
+    ) -> FloatArray:
+        """The gripped block's centre and edges in the tool frame, shape (4, 4), right-handed; its second edge is up.
+
+        Args:
+            grasp_deg: the pose at the grasp, shape (n_joints,), with the block standing on the table.
+            block_xz_m: where it stands then.
+            yaw_deg: direction of one of its edges then.
+            floor_m: the height of what it stands on, where that is not the table.
+        """
         tool = tool_pose(grasp_deg, self.arm)
         c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))
         edges = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [s, 0.0, -c]]).T
         T = np.eye(4)
         T[:3, :3] = tool[:3, :3].T @ self.base.M.T @ edges
-        centre = self.base.to_base(np.array([block_xz_m[0], self.config.block.side_mm / 2000.0, block_xz_m[1]]))
+        height_m = floor_m + self.config.block.side_mm / 2000.0
+        centre = self.base.to_base(np.array([block_xz_m[0], height_m, block_xz_m[1]]))
         T[:3, 3] = tool[:3, :3].T @ (centre - tool[:3, 3])
         return frozen(T)

@@ -12,6 +12,7 @@ from runner.config import Config
 from runner.kinematics.frames import BaseInCell
 from runner.table.plan import Planner
 from runs.corrections.file import CorrectionFile
+from runs.corrections.rule import RuleSettings
 from runs.corrections.table import BelongsTo
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
@@ -39,6 +40,7 @@ class Bench:
     planner: Planner
     corrections: CorrectionFile
     belongs_to: BelongsTo
+    rule: RuleSettings
     latch: StopLatch
     provenance: Provenance
     dry_run: bool = False

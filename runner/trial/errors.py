@@ -28,3 +28,16 @@ class Stopped(TrialError):
 
 class BlockLost(TrialError):
     """The gripper held the block and holds it no more, before it was let go."""
+
+
+class PictureNotOfNow(TrialError):
+    """A live camera's picture that can't have been taken now: nothing may be concluded from it."""
+
+    family: ClassVar[Family] = "device"
+
+    def __init__(self, camera: str, why: str) -> None:
+        self.camera, self.why = camera, why
+        super().__init__(
+            f"camera {camera} is not to be trusted: {why}",
+            next_step="look whether the arm stands as it says, plug the camera in again, then: trialcell doctor",
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from judges.errors import JudgeError
 from judges.protocol import Evidence, LabelledPicture
+from runner.trial.drift import moved_camera
 from runner.trial.trial import Trial
 from runs.schema.run import Capture, PickAttempt
 from runs.schema.verdict import JudgeAudit, JudgedStage, Judgment, Verdict
@@ -18,9 +19,11 @@ from runs.verdicts import PERSON
 def ask(trial: Trial, stage: JudgedStage, pictures: tuple[LabelledPicture, ...], decisive: Capture) -> Verdict:
     """The verdict that counts for a step; the judge's own and the judgment are in the log.
 
-    In a dry run nobody is asked: nothing has moved.
+    In a dry run nobody is asked: nothing has moved. Nor when the picture shows that the camera has: what the judge
+    measures in it would lie elsewhere.
     """
     bench = trial.bench
+    moved = None if trial.dry_run else moved_camera(trial, pictures[-1].image_bgr, noted=True)
     evidence = Evidence(
         stage=stage,
         pictures=pictures,
@@ -35,6 +38,8 @@ def ask(trial: Trial, stage: JudgedStage, pictures: tuple[LabelledPicture, ...],
         verdict = _none(
             bench.judge.name, stage, trial.attempt, "dry_run", "nothing moved, so there is nothing to judge"
         )
+    elif moved is not None:
+        verdict = _none(bench.judge.name, stage, trial.attempt, "camera_moved", moved)
     else:
         try:
             verdict = bench.judge.judge(evidence)

@@ -1,13 +1,15 @@
 """One look at the table: pictures of the still scene, block and box as medians over them, written down.
 
-Finds; decides nothing. Whether a look is good enough is said by `doubt`, with the reason. Stored pictures may each show
-another scene, so of those a look takes one.
+Finds; decides nothing, but that through a camera that was moved nothing is found. Whether a look is good enough is said
+by `doubt`, with the reason. Stored pictures may each show another scene, so of those a look takes one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runner.trial.drift import moved_camera
+from runner.trial.errors import InvalidStart
 from runner.trial.sight import arm_discs_px, gap_px
 from runner.trial.trial import Trial, joints_of
 from runs.schema.detection import BlockDetection, BoxDetection, DetectRecord
@@ -31,10 +33,15 @@ class Look:
 
 
 def look(trial: Trial, label: str) -> Look:
-    """Look from where the arm stands, and write down what was seen."""
-    bench = trial.bench
+    """Look from where the arm stands, and write down what was seen.
+
+    Raises:
+        InvalidStart: the camera has moved, so that nothing has a place on the table.
+    """
+    bench, first = trial.bench, not trial.book.log.detect
     frames = trial.capture(label, captures=1 if bench.camera.replays else bench.config.camera.captures)
     images = [frame.image_bgr for frame in frames]
+    moved = moved_camera(trial, images[0], noted=not first)
     blocks = repeated([find_block(image, bench.view, bench.detect) for image in images], bench.detect)
     boxes = repeated([find_box(image, bench.view, bench.detect) for image in images], bench.detect)
     block, box = blocks.best, boxes.best
@@ -61,9 +68,11 @@ def look(trial: Trial, label: str) -> Look:
             box=box,
             dropped=tuple(blocks.dropped + boxes.dropped),
             images=tuple(capture.image for capture in trial.book.log.vlm_captures[-len(frames) :]),
-            note="; ".join(d for d in (seen.block_doubt, seen.box_doubt) if d) or None,
+            note="; ".join(d for d in (moved, seen.block_doubt, seen.box_doubt) if d) or None,
         )
     )
+    if moved is not None:
+        raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
     return seen
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import cv2
 
-from runs.events import Payload, StageEnded, StageJudged, StageStarted
-from runs.schema.run import Capture, Ending, RunLog, StageOutcome
+from runs.events import Payload, StageEnded, StageJudged, StageStarted, utc_text
+from runs.schema.run import Capture, Ending, Note, RunLog, StageOutcome
 from runs.schema.verdict import JudgedStage, Judgment
 from runs.writer import RunWriter
 from vision.cameras.protocol import Picture
@@ -59,9 +59,12 @@ class Notebook:
         """The judgment that stands at the end of a stage."""
         self.add(StageJudged(stage=stage, judgment=judgment))
 
-    def note(self, text: str) -> None:
-        """A sentence worth keeping."""
-        self._writer.note(text)
+    def note(self, text: str, *, aloud: bool = False) -> None:
+        """A sentence worth keeping; `aloud`: whoever watches is told it too."""
+        if aloud:
+            self.add(Note(at=utc_text(), stage=self.open_stage, text=text))
+        else:
+            self._writer.note(text)
 
     def picture(self, label: str, image_bgr: Picture, **fields: Any) -> Capture:
         """Keep a picture as JPEG."""

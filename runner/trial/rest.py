@@ -37,6 +37,8 @@ def bring_to_rest(trial: Trial) -> Rest:
     if trial.switch.now:
         return hold_still(trial, "a person asked to stop at once")
     trial.switch.heard()
+    if trial.may_hold and trial.set_down_line is None:
+        return hold_still(trial, "where it would have to be set down is not known")
     try:
         if not trial.may_hold and _is_home(trial):
             return Rest(at_rest=True, block_held=False)

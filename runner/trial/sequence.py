@@ -6,13 +6,16 @@ reason; a fault of our own is written down as crashed and then let out, never sw
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
 from runner.arms.errors import ArmError
 from runner.table.plan import PlacePlan
 from runner.trial.bench import Bench
+from runner.trial.condition import note_health
 from runner.trial.errors import BlockLost, InvalidStart
+from runner.trial.found import UnderWay, what_was_under_way, write_ends
 from runner.trial.notebook import Notebook, Observer
 from runner.trial.rest import bring_to_rest, hold_still
 from runner.trial.stages.find import find_things
@@ -28,24 +31,63 @@ from runs.schema.run import Ending, Result, RunLog
 from runs.schema.verdict import Verdict
 from runs.store import RunStore
 
+Course = Callable[[Trial, UnderWay | None], Ending]
+"""Stages in order, given what was under way before, and how they end."""
+Lessons = Callable[[Trial, Ending], None]
+Before = Callable[[RunStore], UnderWay | None]
 
-def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Observer | None = None) -> RunLog:
-    """Run one trial and return its finished log.
+
+def run_trial(
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons = learn,
+    before: Before = what_was_under_way,
+) -> RunLog:
+    """Run one trial and return its finished log; what an earlier run left is seen to first.
 
     Args:
         switch: pressed by whoever wants it stopped.
         observer: told every record as it is written.
+        run_id: the run's name where a plan gives it, else the next number.
+        lessons: what follows from the trial, once the arm is at rest.
+        before: says what an earlier run left; by default the last runs of the store are asked.
 
     Raises:
         StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
     """
+    return run_course(
+        _course, bench, store, switch=switch, observer=observer, run_id=run_id, lessons=lessons, before=before
+    )
+
+
+def run_course(
+    course: Course,
+    bench: Bench,
+    store: RunStore,
+    *,
+    switch: StopSwitch,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    lessons: Lessons | None = None,
+    before: Before = what_was_under_way,
+) -> RunLog:
+    """Run a course of stages with a log of its own: a trial, or what prepares one. See `run_trial`."""
     store.check_writable()
-    writer = store.create(RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance))
+    under_way = None if bench.dry_run else before(store)
+    if under_way is not None:
+        write_ends(store, under_way)
+    header = RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance)
+    writer = store.create(header, run_id=run_id)
     book = Notebook(writer, observer)
     trial = Trial(bench, book, switch, started_s=bench.clock.now_s())
+    trial.may_hold = under_way is not None and under_way.may_hold  # until the gripper is asked
     bench.arm.on_answer = book.add
     try:
-        ending = _to_the_end(trial)
+        ending = _to_the_end(trial, course, under_way, lessons)
     except StorageUnwritable:
         with suppress(ArmError):
             bench.arm.stop()
@@ -59,18 +101,20 @@ def run_trial(bench: Bench, store: RunStore, *, switch: StopSwitch, observer: Ob
     return _finish(trial, ending)
 
 
-def _to_the_end(trial: Trial) -> Ending:
+def _to_the_end(trial: Trial, course: Course, under_way: UnderWay | None, lessons: Lessons | None) -> Ending:
     """The course, then rest and lessons, whatever error of ours ended the course."""
     if trial.bench.view_note is not None:
         trial.book.note(trial.bench.view_note)
     try:
-        ending = _course(trial)
+        ending = course(trial, under_way)
     except StorageUnwritable:
         raise
     except TrialcellError as error:
         ending = _early_ending(trial, error)
     rest = bring_to_rest(trial)
-    learn(trial, ending)
+    note_health(trial, "end")
+    if lessons is not None:
+        lessons(trial, ending)
     return ending.model_copy(update={"at_rest": rest.at_rest, "block_held": rest.block_held})
 
 
@@ -91,9 +135,9 @@ def _finish(trial: Trial, ending: Ending) -> RunLog:
     )
 
 
-def _course(trial: Trial) -> Ending:
+def _course(trial: Trial, under_way: UnderWay | None) -> Ending:
     """The stages in order; returns how a trial ends that got to an end."""
-    start(trial)
+    start(trial, under_way)
     seen = find_things(trial)
     limit = trial.bench.config.trial.max_pick_attempts
     while True:

@@ -1,4 +1,5 @@
-"""Ctrl-C, heard politely: once means finish the motion, stop, park, write; twice means hold still now.
+"""Ctrl-C, heard politely: once means finish the motion, stop, park, write; twice means hold still now. So does a stop
+that is latched from another terminal.
 
 The handler only counts; the trial asks between its steps, and the clock asks while it waits, so that nothing is torn
 out of the middle of a write.
@@ -14,6 +15,7 @@ from types import FrameType
 
 from runner.arms.protocol import Clock
 from runner.trial.errors import Stopped
+from runs.latch import StopLatch
 
 _SLICE_S = 0.25  # the longest wait during which nobody looks whether to hold still
 
@@ -38,6 +40,10 @@ class StopSwitch:
     def now(self) -> bool:
         """Whether it was asked twice."""
         return self._asked > 1
+
+    def press_for_good(self) -> None:
+        """Ask to stop at once."""
+        self._asked = max(self._asked, 2)
 
     def check(self) -> None:
         """Between two steps.
@@ -74,10 +80,10 @@ def listening(switch: StopSwitch, on_first: Callable[[], None] | None = None) ->
 
 
 class StoppableClock:
-    """A clock that gives up waiting when a person asked for a stop at once."""
+    """A clock that gives up waiting when a person asked for a stop at once, or latched one while it waits."""
 
-    def __init__(self, clock: Clock, switch: StopSwitch) -> None:
-        self._clock, self._switch = clock, switch
+    def __init__(self, clock: Clock, switch: StopSwitch, latch: StopLatch | None = None) -> None:
+        self._clock, self._switch, self._latch = clock, switch, latch
 
     def now_s(self) -> float:
         """The inner clock's time."""
@@ -87,12 +93,19 @@ class StoppableClock:
         """Wait in short slices.
 
         Raises:
-            Stopped: asked twice; the caller tells the arm to hold still.
+            Stopped: asked twice, or latched; the caller tells the arm to hold still.
         """
         left = seconds
         while left > 0:
             if self._switch.now:
                 raise Stopped(at_once=True)
+            self._obey_latch()
             part = min(left, _SLICE_S)
             self._clock.sleep(part)
             left -= part
+
+    def _obey_latch(self) -> None:
+        stop = None if self._latch is None else self._latch.read()
+        if stop is not None:
+            self._switch.press_for_good()
+            raise Stopped(at_once=True, by=stop.by, why=stop.why)

@@ -15,7 +15,8 @@ import numpy as np
 
 from judges.protocol import LabelledPicture
 from runner.arms.arrival import Arrival
-from runner.arms.errors import Refused
+from runner.arms.condition import complaint_of
+from runner.arms.errors import LeftItsWay, MoveStalled, Refused
 from runner.arms.guard import refuse_latched
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
@@ -25,12 +26,16 @@ from runner.table.errors import NoPlan, PlanningError
 from runner.trial.bench import Bench
 from runner.trial.errors import BlockLost, InvalidStart, Stopped
 from runner.trial.notebook import Notebook
+from runner.trial.sight import arm_discs_px
 from runner.trial.stop import StopSwitch
+from runner.trial.watch import PictureWatch
+from runs.errors import StorageUnwritable, TrialcellError
 from runs.schema.detection import BlockDetection, BoxDetection
 from runs.schema.geometry import Joints
 from runs.schema.motion import GripperRecord, GripperTry, GripReading, LookupRecord, MoveRecord
 from runs.schema.run import CorrectionUse, StageOutcome, TipMeasurement
 from vision.cameras.protocol import Frame
+from vision.cameras.quality import assess
 
 _MAX_STEP_DEG = 90.0  # between two waypoints of a long way: firmware has been seen to split or detour beyond 180
 
@@ -66,6 +71,7 @@ class Trial:
     correction: CorrectionUse | None = None
     tip: TipMeasurement | None = None
     last_stage: str | None = None
+    watch: PictureWatch = field(default_factory=PictureWatch)
 
     @property
     def dry_run(self) -> bool:
@@ -108,16 +114,27 @@ class Trial:
             self._would_move(label, path_deg, tolerance_deg, line_off_mm)
             return np.zeros_like(path_deg[-1])
         self.standing_deg = None
-        arrival: Arrival = self.bench.mover.move(
-            label,
-            path_deg,
-            tolerance_deg=tolerance_deg,
-            correct=correct,
-            take_off_sag=take_off_sag,
-            touching=touching,
-            line_off_mm=line_off_mm,
-            attempt=self.attempt,
-        )
+        mover = self.bench.mover
+        try:
+            arrival: Arrival = mover.move(
+                label,
+                path_deg,
+                tolerance_deg=tolerance_deg,
+                correct=correct,
+                take_off_sag=take_off_sag,
+                touching=touching,
+                line_off_mm=line_off_mm,
+                attempt=self.attempt,
+            )
+        except StorageUnwritable:
+            raise
+        except TrialcellError as error:
+            if mover.failed is not None:
+                self.book.add(mover.failed)
+            if isinstance(error, MoveStalled):
+                raise error.explained(complaint_of(self.bench.arm)) from error
+            raise
+        self._check_way(arrival.record, tolerance_deg)
         self.standing_deg = path_deg[-1]
         self.book.add(arrival.record)
         return arrival.residual_deg
@@ -207,7 +224,11 @@ class Trial:
         )
 
     def capture(self, label: str, *, captures: int = 1) -> list[Frame]:
-        """Take pictures, keep each under its label (`_1`, `_2`, … when several; `_aN` from the second attempt on)."""
+        """Take pictures, keep each under its label (`_1`, `_2`, … when several; `_aN` from the second attempt on).
+
+        Raises:
+            PictureNotOfNow: the camera hangs or hands out old pictures. CameraUnavailable: it gives none.
+        """
         if not self.dry_run:
             self.bench.clock.sleep(self.bench.config.camera.settle_s)
         frames = []
@@ -224,6 +245,7 @@ class Trial:
                 attempt=self.attempt,
                 arm_joints_deg=joints,
             )
+            self._check_of_now(frame)
             frames.append(frame)
         return frames
 
@@ -255,6 +277,32 @@ class Trial:
                 tcp_commanded_m=(x, y, z),
             )
         )
+
+    def _check_way(self, record: MoveRecord, tolerance_deg: float) -> None:
+        """An arm that had to be brought back from farther off than it may sag is asked what is wrong with it.
+
+        Raises:
+            LeftItsWay: it says so.
+        """
+        off_deg = max((abs(a) for a in record.corrective_deg or ()), default=0.0)
+        if off_deg <= tolerance_deg:
+            return
+        complaint = complaint_of(self.bench.arm)
+        if complaint is not None:
+            self.book.add(record)
+            raise LeftItsWay(record.label, off_deg, complaint)
+
+    def _check_of_now(self, frame: Frame) -> None:
+        """Hold a live picture against those before.
+
+        In a dry run the arm does not go where it is reckoned to be, and in a picture of no use nothing is seen of it.
+        """
+        bench, at_deg, arm_px = self.bench, None if self.dry_run else self.standing_deg, None
+        if bench.camera.replays:
+            return
+        if at_deg is not None and bench.view is not None and assess(frame.image_bgr).good:
+            arm_px = arm_discs_px(at_deg, bench.arm.model, bench.base, bench.view)
+        self.watch.check(frame.image_bgr, arm_px, bench.camera.name)
 
     def _check_latch(self) -> None:
         stop = self.bench.latch.read()

@@ -15,6 +15,7 @@ from runner.kinematics.model import ArmModel, FloatArray
 from runner.kinematics.motion import Follower, RateLimits, set_points
 from runner.twin.errors import ArmWithoutTwin
 from runner.twin.profiles import Imperfection, Profile
+from runner.twin.thermal import Servos
 from runner.twin.world import World
 
 _JAW_STROKE_S = 1.2  # from open to closed; owners measured 1.5 to 2 s with the contact settling
@@ -102,6 +103,7 @@ class TwinArm:
         self._driven_deg = np.array(self._imperfection.rest_at(self._set_deg))
         self._motion: _Planned | _Chase = _Planned(self._set_deg[None, :])
         self._theta = self._theta_goal = self._gripper.theta_open_rad
+        self._servos = Servos(self._model.n_joints, self._world.scene.config.twin.servos_c)
         return np.asarray(np.radians(self._driven_deg + self._imperfection.zero_deg))
 
     @property
@@ -176,9 +178,21 @@ class TwinArm:
         return float(min(max(round(value_from_theta(self._world.jaw_theta_rad, self._gripper)), 0), 100))
 
     def health(self) -> ArmHealth:
-        """Always powered, no error latched."""
-        n = self._model.n_joints
-        return ArmHealth(True, 0, True, temperatures_c=(35.0,) * n, voltages_v=(12.0,) * n, reboot_count=0)
+        """Always powered, no error latched; its servos warm up with what they hold."""
+        return ArmHealth(
+            True,
+            0,
+            True,
+            temperatures_c=self.temperatures_c,
+            voltages_v=(12.0,) * self._model.n_joints,
+            reboot_count=0,
+            firmware="the twin itself",
+        )
+
+    @property
+    def temperatures_c(self) -> tuple[float, ...]:
+        """Of the joints' servos, whole degrees as on the wire."""
+        return tuple(round(float(c)) + 0.0 for c in self._servos.now_c)
 
     def close(self) -> None:
         """Nothing to let go of; the arm keeps its place."""
@@ -197,7 +211,9 @@ class TwinArm:
             driven = self._imperfection.follow(self._set_deg, dt_s)
             moving = moving or self._imperfection.catching_up_deg > _CAUGHT_UP_DEG
         angles = np.radians(driven + self._imperfection.zero_deg + self._rate_deg_s * self._lead_s)
-        return np.append(angles + gravity_nm / self._kp, self._theta), _MOVING_STEPS if moving else _REST_STEPS
+        steps = _MOVING_STEPS if moving else _REST_STEPS
+        self._servos.hold(gravity_nm, steps * self._world.dt_s)
+        return np.append(angles + gravity_nm / self._kp, self._theta), steps
 
     def _shift_jaws(self, dt_s: float) -> bool:
         gap = self._theta_goal - self._theta

@@ -20,7 +20,7 @@ from runner.arms.wire import WireFrame
 from runner.config import Config
 from runner.twin.errors import TwinError
 from runner.twin.firmware.commands import Kind
-from runner.twin.firmware.faults import firmware_of, parsed
+from runner.twin.firmware.faults import firmware_of, parsed, trouble_camera
 from runner.twin.firmware.ports import Doors, Reply, WirePorts
 from runner.twin.http import Handler, WebServer
 from runner.twin.served import Addresses, announced, withdrawn
@@ -78,13 +78,14 @@ class ServedTwin:
         self.twin: Twin = build_twin(self.config, seed=self.config.twin.seed)
         self._closers.append(self.twin.close)
         self.firmware = firmware_of(self.twin, self.kind, self._faults)
+        self._faults_anew(self.config.twin.seed)
         self._pump = threading.Thread(target=self._run, name="physics", daemon=True)
         self._pump.start()
         camera = CameraServer(doors.host, doors.camera_port, self._look)
         self._closers.append(camera.close)
         control = WebServer("control", doors.host, doors.control_port, _control_of(self))
         self._closers.append(control.close)
-        wire.start(self._handle)
+        wire.start(self._handle, lambda: self.firmware.line_is_down)
         addresses = Addresses(
             pid=os.getpid(),
             tcp=None if wire.tcp is None else f"{wire.tcp[0]}:{wire.tcp[1]}",
@@ -132,12 +133,16 @@ class ServedTwin:
             before_s = self.twin.world.now_s
             self.twin.reset(order.seed, block_xz_m=order.block_xz_m, box_xz_m=order.box_xz_m)
             self._before_reset_s += before_s
-            self.firmware.begin(order.seed)
+            self._faults_anew(order.seed)
 
     def truth(self) -> dict[str, Any]:
-        """How things are, for scoring after the fact."""
+        """How things are, for scoring after the fact; also how often the arm was told to go beyond its limits."""
         with self.twin.world.lock:
-            return asdict(self.twin.truth())
+            return {**asdict(self.twin.truth()), "beyond_limits": self.firmware.beyond_limits}
+
+    def _faults_anew(self, seed: int) -> None:
+        self.firmware.begin(seed)
+        trouble_camera(self.twin, self._faults, seed)
 
     def _look(self) -> Picture:
         with self._looking:

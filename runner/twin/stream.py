@@ -16,6 +16,7 @@ import cv2
 
 from runner.twin.http import Handler, WebServer
 from vision.cameras.protocol import Picture
+from vision.errors import CameraUnavailable
 
 STREAM_PATH, PICTURE_PATH = "/stream.mjpg", "/picture.jpg"
 _BOUNDARY = "trialcell"
@@ -25,7 +26,10 @@ MAX_PICTURES_S = 20.0
 
 
 class CameraServer:
-    """Serves pictures that `look` takes; it is called from several threads."""
+    """Serves pictures that `look` takes; it is called from several threads.
+
+    Where `look` finds the camera unavailable, streams end, and nobody gets a new one.
+    """
 
     def __init__(self, host: str, port: int, look: Callable[[], Picture]) -> None:
         """Listen.
@@ -38,7 +42,7 @@ class CameraServer:
 
         class Pictures(Handler):
             def do_GET(self) -> None:
-                with contextlib.suppress(OSError):  # the client went away
+                with contextlib.suppress(OSError, CameraUnavailable):  # the client went away, or the camera did
                     if self.path.partition("?")[0] == STREAM_PATH:
                         self._stream()
                     elif self.path.partition("?")[0] == PICTURE_PATH:
@@ -47,7 +51,11 @@ class CameraServer:
                         self.answer({"stream": STREAM_PATH, "picture": PICTURE_PATH}, 404)
 
             def _picture(self) -> None:
-                data = encoded(look())
+                try:
+                    data = encoded(look())
+                except CameraUnavailable as error:
+                    self.answer({"error": error.message}, 503)
+                    return
                 self.send_response(200)
                 self.send_header("Content-Type", "image/jpeg")
                 self.send_header("Cache-Control", "no-store")
@@ -57,6 +65,7 @@ class CameraServer:
 
             def _stream(self) -> None:
                 self.close_connection = True
+                first = encoded(look())  # a camera that gives nothing has no stream either
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD_BYTES)
                 self.send_response(200)
                 self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
@@ -65,7 +74,7 @@ class CameraServer:
                 self.end_headers()
                 while not over.is_set():
                     began_s = time.monotonic()
-                    data = encoded(look())
+                    data, first = first or encoded(look()), b""
                     head = f"--{_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
                     self.wfile.write(head.encode() + data + b"\r\n")
                     over.wait(max(0.0, began_s + 1.0 / MAX_PICTURES_S - time.monotonic()))

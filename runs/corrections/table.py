@@ -1,15 +1,15 @@
-"""The correction table: how far the tip lands from the block, square by square of 20 mm.
+"""What was learned, lesson by lesson, square of 20 mm by square: how far the tip landed from the block.
 
-A table is frozen; learning gives a new one. It belongs to the calibration, reach table and twin profile that it was
-learned with and is never used with others. The rule is the field's: the plain mean of at least three samples is
-subtracted from the detected target, once. Reading and writing the file is done in `corrections/file.py`.
+A table is frozen; a lesson more gives a new one. It belongs to the calibration, reach table, tool and twin profile that
+it was learned with and is never used with others. It decides nothing: what lessons add up to is a `CorrectionModel`,
+made in `rule.py`; reading and writing is done in `file.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -19,12 +19,10 @@ from runs.schema.geometry import TablePoint
 from runs.schema.run import CorrectionChange, CorrectionUse
 
 CorrectedPhase = Literal["pick", "place"]
+Direction = Literal["ahead", "left", "right"]
 
 SQUARE_MM = 20
 """Side of a square of the table, as in the field's cell keys."""
-
-ENOUGH_SAMPLES = 3
-"""From this many samples on a square's mean is applied (the field's rule)."""
 
 
 def _nearest_multiple_mm(value_m: float) -> int:
@@ -45,29 +43,90 @@ def cell_key(phase: CorrectedPhase, xz_m: TablePoint) -> str:
 
 
 class BelongsTo(Record):
-    """What a table was learned with."""
+    """What a table was learned with. `tool` says where the tool point is and how the gripper is turned."""
 
     calibration_hash: str
     table_hash: str
     profile: str | None = None
+    tool: str | None = None
 
     @property
     def key(self) -> str:
         """A short name for it, the same on every machine."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
+    def unlike(self, other: BelongsTo) -> list[str]:
+        """In words, what the other one was learned with that is not so here."""
+        words = {"calibration_hash": "calibration", "table_hash": "reach table", "profile": "profile", "tool": "tool"}
+        return [word for name, word in words.items() if getattr(self, name) != getattr(other, name)]
 
-class Sample(Record):
-    """One lesson: tip minus block at the pick or place pose, mm, and what correction was on then.
 
-    `applied_mm` is what had been subtracted from the target in that trial. Tip minus block plus that is how far the tip
-    would have been off without a correction, so samples from before and after a correction can be averaged.
+class Way(Record):
+    """How the tool comes to a point, and what would move it there.
+
+    `direction` is the tool's heading against the line from the arm's base. `per_joint_mm` says for each joint how far
+    (x, z) the tool point goes with a degree of it; `parallax_mm` how far what the camera sees there is displaced by a
+    millimetre of height. Empty or None where it is not known.
+    """
+
+    direction: Direction = "ahead"
+    per_joint_mm: tuple[tuple[float, float], ...] = ()
+    parallax_mm: tuple[float, float] | None = None
+
+
+class Lesson(Record):
+    """One trial's lesson: tip minus block at the pick or place pose, mm, and what correction was on then.
+
+    `xz_m` is the target as it was seen, before any correction. `applied_mm` is what had been subtracted from it in that
+    trial. Tip minus block plus that is how far the tip would have been off without a correction, so lessons from before
+    and after a correction can be put together.
     """
 
     run_id: str
     at: str
+    phase: CorrectedPhase
+    xz_m: TablePoint
     tip_minus_block_mm: tuple[float, float]
     applied_mm: tuple[float, float] = (0.0, 0.0)
+    way: Way = Way()
+
+    @classmethod
+    def of(
+        cls,
+        phase: CorrectedPhase,
+        xz_m: TablePoint,
+        tip_minus_block_mm: tuple[float, float],
+        *,
+        run_id: str,
+        at: str,
+        applied: CorrectionUse | None = None,
+        way: Way | None = None,
+    ) -> Lesson:
+        """The lesson of a trial; `applied` is its correction, None or one not applied where it had none.
+
+        Raises:
+            ValueError: a figure is not finite.
+        """
+        if not all(map(math.isfinite, tip_minus_block_mm)):
+            raise ValueError(f"{tip_minus_block_mm} mm is no measurement")
+        cell_key(phase, xz_m)
+        on = (0.0, 0.0)
+        if applied is not None and applied.applied and applied.dx_mm is not None and applied.dz_mm is not None:
+            on = (applied.dx_mm, applied.dz_mm)
+        return cls(
+            run_id=run_id,
+            at=at,
+            phase=phase,
+            xz_m=xz_m,
+            tip_minus_block_mm=tip_minus_block_mm,
+            applied_mm=on,
+            way=way or Way(),
+        )
+
+    @property
+    def key(self) -> str:
+        """The square that it teaches."""
+        return cell_key(self.phase, self.xz_m)
 
     @property
     def uncorrected_mm(self) -> tuple[float, float]:
@@ -79,85 +138,51 @@ class Sample(Record):
 
 
 class CorrectionTable(Record):
-    """Samples by cell key. Empty is a good table: it corrects nothing."""
+    """Lessons by the key of their square, each square's in the order in which they came."""
 
     belongs_to: BelongsTo
-    cells: Mapping[str, tuple[Sample, ...]] = Field(default_factory=dict)
+    cells: Mapping[str, tuple[Lesson, ...]] = Field(default_factory=dict)
+
+    @property
+    def lessons(self) -> list[Lesson]:
+        """All of them by run: the same whatever order they came in."""
+        every = [lesson for lessons in self.cells.values() for lesson in lessons]
+        return sorted(every, key=lambda lesson: (lesson.run_id, lesson.at, lesson.phase, lesson.xz_m))
 
     def mean_mm(self, key: str) -> tuple[float, float, int] | None:
-        """Mean (dx, dz) in mm and number of samples of a square, None where it has none."""
-        samples = [sample.uncorrected_mm for sample in self.cells.get(key, ())]
-        if not samples:
+        """Mean (dx, dz) in mm and number of lessons of a square, None where it has none."""
+        lessons = [lesson.uncorrected_mm for lesson in self.cells.get(key, ())]
+        if not lessons:
             return None
-        n = len(samples)
-        return (math.fsum(dx for dx, _ in samples) / n, math.fsum(dz for _, dz in samples) / n, n)
+        n = len(lessons)
+        return (math.fsum(dx for dx, _ in lessons) / n, math.fsum(dz for _, dz in lessons) / n, n)
 
-    def apply(self, phase: CorrectedPhase, detected_xz_m: TablePoint) -> tuple[TablePoint, CorrectionUse]:
-        """Correct a detected target: `detected - mean` where its square has enough samples, else unchanged.
+    def learned(self, *lessons: Lesson) -> CorrectionTable:
+        """The table with these lessons more."""
+        cells = dict(self.cells)
+        for lesson in lessons:
+            cells[lesson.key] = (*cells.get(lesson.key, ()), lesson)
+        return self.model_copy(update={"cells": cells})
 
-        Returns the target to aim at, metres, and the record of what was done, millimetres.
-        """
-        key = cell_key(phase, detected_xz_m)
-        mean = self.mean_mm(key)
-        x_mm, z_mm = detected_xz_m[0] * 1000, detected_xz_m[1] * 1000
-        dx_mm, dz_mm, n = mean if mean is not None else (None, None, 0)
-        if dx_mm is None or dz_mm is None or n < ENOUGH_SAMPLES:
-            use = CorrectionUse(
-                phase=phase,
-                target_before_mm=(x_mm, z_mm),
-                target_after_mm=(x_mm, z_mm),
-                cell_key=key,
-                dx_mm=dx_mm,
-                dz_mm=dz_mm,
-                n=n,
-                applied=False,
-            )
-            return detected_xz_m, use
-        after_mm = (x_mm - dx_mm, z_mm - dz_mm)
-        use = CorrectionUse(
-            phase=phase,
-            target_before_mm=(x_mm, z_mm),
-            target_after_mm=after_mm,
-            cell_key=key,
-            dx_mm=dx_mm,
-            dz_mm=dz_mm,
-            n=n,
-            applied=True,
-        )
-        return (after_mm[0] / 1000, after_mm[1] / 1000), use
+    def without(self, run_ids: Collection[str]) -> CorrectionTable:
+        """The table but for the lessons of these runs."""
+        if not run_ids:
+            return self
+        kept = [lesson for lesson in self.lessons if lesson.run_id not in run_ids]
+        return CorrectionTable(belongs_to=self.belongs_to).learned(*kept)
 
-    def learn(
-        self,
-        phase: CorrectedPhase,
-        detected_xz_m: TablePoint,
-        tip_minus_block_mm: tuple[float, float],
-        *,
-        run_id: str,
-        at: str,
-        applied: CorrectionUse | None = None,
-    ) -> tuple[CorrectionTable, CorrectionChange]:
-        """The table with one more sample at the square of `detected_xz_m`, and the change.
-
-        Args:
-            detected_xz_m: the target as it was seen, before any correction.
-            applied: the correction of that trial, None or one not applied where the target was not corrected.
-
-        Raises:
-            ValueError: a figure is not finite.
-        """
-        if not all(map(math.isfinite, tip_minus_block_mm)):
-            raise ValueError(f"{tip_minus_block_mm} mm is no measurement")
-        on = (0.0, 0.0)
-        if applied is not None and applied.applied and applied.dx_mm is not None and applied.dz_mm is not None:
-            on = (applied.dx_mm, applied.dz_mm)
-        key = cell_key(phase, detected_xz_m)
-        sample = Sample(run_id=run_id, at=at, tip_minus_block_mm=tip_minus_block_mm, applied_mm=on)
-        cells = {**self.cells, key: (*self.cells.get(key, ()), sample)}
-        table = self.model_copy(update={"cells": cells})
-        after = table.mean_mm(key)
+    def change(self, lesson: Lesson) -> CorrectionChange:
+        """What the lesson would change, as the run log says it: the square's plain mean before and after."""
+        after = self.learned(lesson).mean_mm(lesson.key)
         assert after is not None
-        change = CorrectionChange(cell_key=key, before=self.mean_mm(key), after=after, sample_mm=sample.uncorrected_mm)
-        return table, change
+        before = self.mean_mm(lesson.key)
+        return CorrectionChange(cell_key=lesson.key, before=before, after=after, sample_mm=lesson.uncorrected_mm)
+
+    def missing_from(self, lessons: Iterable[Lesson]) -> list[Lesson]:
+        """Those that are not in it yet, by run."""
+        known = {(lesson.run_id, lesson.at, lesson.phase, lesson.xz_m) for lesson in self.lessons}
+        new = [one for one in lessons if (one.run_id, one.at, one.phase, one.xz_m) not in known]
+        return sorted(new, key=lambda lesson: (lesson.run_id, lesson.at, lesson.phase, lesson.xz_m))
 
     @property
     def content_hash(self) -> str:

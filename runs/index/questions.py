@@ -19,6 +19,12 @@ from runs.index.store import Progress, Refreshed, RunIndex, runs_dir_of
 from runs.queue import DEFAULT_SHARE, draw
 from runs.statistics import Rate, exact_rate
 
+SESSION = "session"
+"""Runs of a cell that follow one another; a group like those of `GROUPS`, but nothing that one run knows of itself."""
+
+SESSION_PAUSE_MIN = 30
+"""After a pause longer than this another session begins."""
+
 RESULTS = ("completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed")
 
 
@@ -36,6 +42,7 @@ class Group:
     """Runs that have something in common. `success` is over completed and failed, `first_attempt` as well.
 
     Figures are medians over the runs that have them, None where none has; `tip_high_mm` is the 90th percentile.
+    `units_per_h` is blocks placed in an hour of trials on the arm's clock, whatever came between the trials.
     """
 
     key: str | None
@@ -50,6 +57,7 @@ class Group:
     tips: int
     duration_s: float | None
     attempts: float | None
+    units_per_h: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,10 @@ class ManyRuns:
             BadSelection
         """
         query, values = selection.sql()
-        key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
+        if by == SESSION:
+            key, query = SESSION, _with_sessions(query)
+        else:
+            key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
         return [_group(row) for row in self._rows(f"{_group_sql(key, query)} ORDER BY key NULLS LAST", values)]
 
     def queue(
@@ -308,12 +319,23 @@ class ManyRuns:
         return database
 
 
+def _with_sessions(query: str) -> str:
+    """The runs of a query with the start of their session: what has no longer pause than `SESSION_PAUSE_MIN` in it."""
+    by_time = "OVER (PARTITION BY cell ORDER BY started, number)"
+    pause = f"started - lag(started) {by_time} <= INTERVAL {SESSION_PAUSE_MIN} MINUTE"
+    begun = (
+        f"SELECT *, CASE WHEN {pause} THEN NULL ELSE strftime(started, '%Y-%m-%d %H:%M') END AS begun FROM ({query})"
+    )
+    return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
+
+
 def _group_sql(key: str, query: str) -> str:
     counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
     return (
         f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
         "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, median(tip_dist_mm) AS tip_mm, "
         "quantile_cont(tip_dist_mm, 0.9) AS tip_high_mm, count(tip_dist_mm) AS tips, median(duration_s) AS duration_s, "
+        "sum(duration_s) AS clock_s, "
         f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
     )
 
@@ -334,6 +356,7 @@ def _group(row: dict[str, Any]) -> Group:
         tips=row.get("tips", 0),
         duration_s=row.get("duration_s"),
         attempts=row.get("attempts"),
+        units_per_h=results.get("completed", 0) * 3600 / row["clock_s"] if row.get("clock_s") else None,
     )
 
 

@@ -151,10 +151,14 @@ class Arrow:
     dz_mm: float
     n: int
     solid: bool
+    spread_mm: float | None = None
 
 
 def arrow_map(arrows: Sequence[Arrow], title: str, what: str, *, width: float = 560.0) -> Drawing:
-    """An arrow from the middle of each square, `ARROW_SCALE` times as long as on the table."""
+    """An arrow from the middle of each square, `ARROW_SCALE` times as long as on the table.
+
+    Where the spread is known, n stands beside the square and a ring as wide as the spread lies round the arrow's head.
+    """
     known = [(square_of(arrow.key), arrow) for arrow in arrows]
     ends = [
         (square[0] + arrow.dx_mm * ARROW_SCALE, square[1] + arrow.dz_mm * ARROW_SCALE)
@@ -170,10 +174,14 @@ def arrow_map(arrows: Sequence[Arrow], title: str, what: str, *, width: float = 
         told = (
             f"x {square[0]}, z {square[1]} mm: {what} ({arrow.dx_mm:+.1f}, {arrow.dz_mm:+.1f}) mm, "
             f"{hypot(arrow.dx_mm, arrow.dz_mm):.1f} mm, n = {arrow.n}"
-        )
+        ) + ("" if arrow.spread_mm is None else f", spread {arrow.spread_mm:.1f} mm")
         tone = "good" if arrow.solid else "quiet"
         made.drawing.add(Disc(start, 2.4, tone if arrow.solid else "panel", tone, told=told))
         made.drawing.arrow(start, end, tone, 1.7 if arrow.solid else 1.1, told)
+        if arrow.spread_mm is not None:
+            radius = arrow.spread_mm * ARROW_SCALE * made.scale
+            made.drawing.add(Disc(end, radius, None, "quiet", 0.7, told=told))
+            made.drawing.add(Label((start[0] - 4, start[1] - 4), str(arrow.n), 8, "quiet", "end"))
     _key_arrow(made)
     return made.drawing
 

@@ -246,11 +246,8 @@ def where(log: RunLog) -> Child:
     for use in (used.last, used.place_last):
         if use is not None:
             dx, dz = FIGURES.number(use.dx_mm, 1, signed=True), FIGURES.number(use.dz_mm, 1, signed=True)
-            done = "applied" if use.applied else "not applied"
             right.append(
-                tag(
-                    "p", tag("b", f"Correction, {use.phase}: "), f"{use.cell_key}, ({dx}, {dz}) mm, n = {use.n}, {done}"
-                )
+                tag("p", tag("b", f"Correction, {use.phase}: "), f"{use.cell_key}, ({dx}, {dz}) mm, {use.in_words}")
             )
     for change in used.learned:
         before = (

@@ -169,3 +169,17 @@ class GripperRecord(Record):
     attempts: tuple[GripperTry, ...] | None = None
     at: str | None = None
     reading: GripReading | None = None
+
+
+class HealthRecord(Record):
+    """What the arm said of its own state; None where its firmware does not say."""
+
+    stage: str
+    powered: bool
+    error_code: int
+    servos_enabled: bool | None = None
+    temperatures_c: tuple[float, ...] | None = None
+    voltages_v: tuple[float, ...] | None = None
+    reboot_count: int | None = None
+    firmware: str | None = None
+    at: str | None = None

@@ -10,7 +10,7 @@ from runs.errors import Family
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord, TipDetection
 from runs.schema.geometry import Joints, TablePoint
-from runs.schema.motion import GripperRecord, GuardRecord, LookupRecord, MoveRecord
+from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
 from runs.schema.verdict import Judgment, Rejudged, Ruling, Verdict, Word
 
 Result = Literal["completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed"]
@@ -65,7 +65,12 @@ class PickAttempt(Record):
 
 
 class CorrectionUse(Record):
-    """A correction as it was applied, once, to a detected target: `after = before - d`."""
+    """A correction as it was applied, once, to a detected target: `after = before - d`.
+
+    `model` is the hash of the model that said so, None where none is live; `sd_mm` how sure its global fit is there;
+    `capped` that it said more than may be corrected; `missed_mm` what the attempt before was seen to miss by, which is
+    in `d` as well.
+    """
 
     phase: Literal["pick", "place"]
     target_before_mm: tuple[float, float]
@@ -75,6 +80,19 @@ class CorrectionUse(Record):
     dz_mm: float | None
     n: int
     applied: bool
+    model: str | None = None
+    sd_mm: float | None = None
+    capped: bool = False
+    missed_mm: tuple[float, float] | None = None
+
+    @property
+    def in_words(self) -> str:
+        """What was done, and on what grounds, without its figures in x and z."""
+        parts = ["applied" if self.applied else "not applied", f"n = {self.n}"]
+        parts += [f"±{self.sd_mm:.1f} mm"] if self.sd_mm is not None and self.applied else []
+        parts += [f"model {self.model[:12]}"] if self.model is not None else []
+        parts += ["with what the attempt before missed by"] if self.missed_mm is not None else []
+        return ", ".join([*parts, *(["as much as is allowed"] if self.capped else [])])
 
 
 class CorrectionChange(Record):
@@ -126,6 +144,15 @@ class TipMeasurement(Record):
     reason: str | None = None
 
 
+class InBatch(Record):
+    """Which planned start of which batch a run was, counted from 0, and under which of two sets of settings."""
+
+    batch_id: str
+    start: int
+    arm: Literal["A", "B"] | None = None
+    round: int = 0
+
+
 class Provenance(Record):
     """What the run stood on: hashes of calibration, tables and corrections, seeds and settings."""
 
@@ -142,6 +169,7 @@ class Provenance(Record):
     approach_hashes: dict[str, str] = Field(default_factory=dict)
     corrections_hash: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
+    batch: InBatch | None = None
 
 
 class Note(Record):
@@ -190,6 +218,7 @@ class RunLog(Record):
     provenance: Provenance | None = None
     stage_records: tuple[StageRecord, ...] = ()
     guards: tuple[GuardRecord, ...] = ()
+    health: tuple[HealthRecord, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     rejudged: tuple[Rejudged, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scipy.stats import multinomial
 
 from runs.comparison import difference, fisher, paired_difference
 
@@ -27,6 +28,20 @@ def test_pairs_say_more_than_two_heaps():
     assert paired.value == pytest.approx(apart.value)
     assert paired.high - paired.low < apart.high - apart.low
     assert paired.p_value < apart.p_value
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.005, 0.05, 0.3])
+@pytest.mark.parametrize("won", [0.01, 0.1, 0.4])
+@pytest.mark.parametrize("n", [10, 40])
+def test_the_interval_of_pairs_holds_the_truth_at_any_number_of_pairs(n, lost, won):
+    """Worked out over all outcomes, not simulated."""
+    held = 0.0
+    for a in range(n + 1 if lost else 1):
+        for b in range(n + 1 - a):
+            found = paired_difference(n - a - b, a, b, 0)
+            if found.low <= won - lost <= found.high:
+                held += multinomial.pmf([a, b, n - a - b], n, [lost, won, 1 - lost - won])
+    assert held >= 0.95
 
 
 def test_nothing_to_compare_is_no_difference():

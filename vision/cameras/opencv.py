@@ -16,8 +16,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from vision.cameras.protocol import Frame, checked_picture, utc_now_iso
-from vision.errors import CameraUnavailable, FrameStale, WrongPictureSize
+from vision.cameras.protocol import Frame, Picture, checked_picture, utc_now_iso
+from vision.cameras.quality import frozen
+from vision.errors import CameraFrozen, CameraUnavailable, FrameStale, WrongPictureSize
 
 DRAINED_FRAMES = 3  # buffers of common webcams hold up to three pictures
 MAX_WAIT_S = 3.0
@@ -128,6 +129,7 @@ class OpenCvCamera:
         Raises:
             CameraUnavailable: it can't be opened, or gives nothing within three seconds (a stream: ten).
             FrameStale: the driver stamped the picture longer ago than allowed.
+            CameraFrozen: all pictures of this reading are one and the same.
             WrongPictureSize: it delivers another size than asked for.
         """
         if self._streams and time.monotonic() - self._read_s > STREAM_IDLE_S:
@@ -135,7 +137,7 @@ class OpenCvCamera:
         capture = self._open()
         began = time.monotonic()
         patience_s = STREAM_WAIT_S if self._streams else MAX_WAIT_S
-        image = None
+        pictures: list[Picture] = []
         for _ in range(DRAINED_FRAMES + 1):
             got, image = capture.read()
             if not got or image is None:
@@ -144,8 +146,12 @@ class OpenCvCamera:
             if time.monotonic() - began > patience_s:
                 self.close()
                 raise CameraUnavailable(self.name, f"a picture took longer than {patience_s:.0f} s")
+            pictures.append(checked_picture(np.asarray(image), self.name))
         taken_at, self._read_s = utc_now_iso(), time.monotonic()
-        picture = checked_picture(np.asarray(image), self.name)
+        picture = pictures[-1]
+        if frozen(pictures):
+            self.close()
+            raise CameraFrozen(self.name, len(pictures))
         age_s = self._age_s(capture)
         if age_s is not None and age_s > self.max_age_s:
             raise FrameStale(self.name, age_s, self.max_age_s)
@@ -188,7 +194,7 @@ class OpenCvCamera:
 
     def _age_s(self, capture: cv2.VideoCapture) -> float | None:
         """How long ago the driver stamped the picture, where it stamps with the machine's running time."""
-        if self._streams:
+        if self._streams or Path(str(self._opened)).is_file():
             return None  # it counts from its own beginning
         stamp_s = float(capture.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0
         age_s = time.monotonic() - stamp_s

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from vision.cameras.protocol import Frame, Picture
+from vision.cameras.protocol import Picture
 
 DARK_BELOW_LEVEL = 18.0  # mean grey level 0…255: nothing can be told apart
 BRIGHT_ABOVE_LEVEL = 245.0
@@ -63,6 +63,6 @@ def assess(image_bgr: Picture) -> Quality:
     return Quality(sharpness, mean_level, spread, problem)
 
 
-def frozen(frames: Sequence[Frame]) -> bool:
+def frozen(pictures: Sequence[Picture]) -> bool:
     """Whether two or more pictures are equal to the last bit: a live sensor's noise never is."""
-    return len(frames) > 1 and all(np.array_equal(frames[0].image_bgr, other.image_bgr) for other in frames[1:])
+    return len(pictures) > 1 and all(np.array_equal(pictures[0], other) for other in pictures[1:])

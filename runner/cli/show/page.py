@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.cli.show import head, motion, seen
+from runner.cli.show.condition import condition
 from runner.cli.show.parts import QUIET, heading, indented, pairs, words
 from runs.figures import Fields, Figures, clean
 from runs.schema.run import RunLog
@@ -39,6 +40,7 @@ def page(
     yield from seen.tips(log, figures)
     yield from seen.attempts(log, figures)
     yield from motion.guards(log, figures)
+    yield from condition(log, figures)
     yield from notes(log, figures)
     yield from seen.pictures(log, figures, found or {})
     yield from ground(log, figures)

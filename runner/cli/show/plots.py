@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.cli.show.parts import QUIET, columns
+from runner.cli.show.squares import ARROWS, character_map, nothing
 from runs.agreement import reliability
-from runs.corrections.table import SQUARE_MM
 from runs.index.questions import ManyRuns
 from runs.index.select import Selection
 from runs.report.batch_parts import COLUMNS, corrections_in_use, sure_answer
@@ -42,7 +42,7 @@ def _success(by: str, many: ManyRuns, selection: Selection) -> Plot:
         rate = group.success.rate
         sign = "·" if rate is None else "●" if rate >= 0.9 else "◐" if rate >= 0.5 else "○"
         signs[square_of(group.key)] = (sign, "" if rate is None else "blue" if rate >= 0.9 else "yellow")
-    told = _character_map(signs, "● at least 9 of 10 succeeded  ◐ at least half  ○ fewer  · none decided")
+    told = character_map(signs, "● at least 9 of 10 succeeded  ◐ at least half  ○ fewer  · none decided")
     data = [
         {
             "square": g.key,
@@ -73,14 +73,11 @@ def tip(many: ManyRuns, selection: Selection, step: str) -> Plot:
     groups = [g for g in many.stats("square", selection) if g.tip_mm is not None and square_of(g.key) is not None]
     values = [(g.key or "", g.tip_mm or 0.0, g.tips) for g in groups]
     signs = {square_of(key): (str(min(9, round(mm))), "") for key, mm, _ in values}
-    told = _character_map(signs, "median distance of the tip from the block, mm; 9: nine or more")
+    told = character_map(signs, "median distance of the tip from the block, mm; 9: nine or more")
     data = [
         {"square": g.key, "n": g.tips, "tip_mm": g.tip_mm, "dx_mm": g.tip_dx_mm, "dz_mm": g.tip_dz_mm} for g in groups
     ]
     return Plot(data, heat_map(values, "tip error by square, mm"), told)
-
-
-_ARROWS = "→↗↑↖←↙↓↘"
 
 
 def corrections(many: ManyRuns, selection: Selection, step: str) -> Plot:
@@ -88,7 +85,7 @@ def corrections(many: ManyRuns, selection: Selection, step: str) -> Plot:
     arrows = corrections_in_use(list(many.stream(selection, COLUMNS)))
     signs = {
         square_of(each.key): (
-            _ARROWS[round(atan2(each.dz_mm, each.dx_mm) / (pi / 4)) % 8],
+            ARROWS[round(atan2(each.dz_mm, each.dx_mm) / (pi / 4)) % 8],
             "blue" if each.solid else QUIET,
         )
         for each in arrows
@@ -106,7 +103,7 @@ def corrections(many: ManyRuns, selection: Selection, step: str) -> Plot:
         )
     data = [{"square": a.key, "dx_mm": a.dx_mm, "dz_mm": a.dz_mm, "n": a.n, "applied": a.solid} for a in arrows]
     drawing = arrow_map(arrows, "corrections by square, five times as long as on the table", "correction")
-    return Plot(data, drawing, [*_character_map(signs, "where each correction points"), table])
+    return Plot(data, drawing, [*character_map(signs, "where each correction points"), table])
 
 
 def error(many: ManyRuns, selection: Selection, step: str) -> Plot:
@@ -131,7 +128,7 @@ def error(many: ManyRuns, selection: Selection, step: str) -> Plot:
     return Plot(
         data,
         tip_against_n(points, "tip error against samples in the square's correction"),
-        told if points else _nothing(),
+        told if points else nothing(),
     )
 
 
@@ -160,7 +157,7 @@ def judge(many: ManyRuns, selection: Selection, step: str) -> Plot:
             }
         )
     title = f"reliability of the judge at the {step}, by people's rulings"
-    none = _nothing("no step that people ruled on with yes or no has an answer with a confidence")
+    none = nothing("no step that people ruled on with yes or no has an answer with a confidence")
     return Plot(data, reliability_chart(curve.bins, title), [table] if curve.bins else none)
 
 
@@ -173,31 +170,3 @@ PLOTS: dict[str, Callable[[ManyRuns, Selection, str], Plot]] = {
     "judge": judge,
 }
 """Each plot by its name on the command line."""
-
-
-def _nothing(why: str = "no such measurement in these runs") -> list[RenderableType]:
-    return [Text(why, style=QUIET)]
-
-
-def _character_map(signs: dict[Any, tuple[str, str]], legend: str) -> list[RenderableType]:
-    """Squares as characters, seen from above: x to the right, z upwards, the base below the middle of the last line."""
-    known = [square for square in signs if square is not None]
-    if not known:
-        return _nothing()
-    across = [0, *(x for x, _ in known)]
-    left, right = min(across), max(across)
-    lines: list[RenderableType] = []
-    for z in range(max(z for _, z in known), min(z for _, z in known) - 1, -SQUARE_MM):
-        line = Text(f"{z:>5} ", style=QUIET)
-        for x in range(left, right + 1, SQUARE_MM):
-            sign, style = signs.get((x, z), (" ", ""))
-            line.append(f"{sign} ", style=style)
-        lines.append(line)
-    marks = [" "] * ((right - left) // SQUARE_MM * 2 + 8)
-    for x in range(left, right + 1, SQUARE_MM):
-        if x % 100 == 0:
-            text = str(x)
-            at = (x - left) // SQUARE_MM * 2
-            marks[at : at + len(text)] = text
-    lines.append(Text("z mm  " + "".join(marks).rstrip() + "  x mm", style=QUIET))
-    return [*lines, Text(f"\n{legend}", style=QUIET)]

@@ -136,10 +136,9 @@ def corrections(log: RunLog, figures: Figures) -> Iterator[RenderableType]:
         known = use.dx_mm is not None and use.dz_mm is not None
         amount = figures.point((use.dx_mm, use.dz_mm), "d_mm") if known else NOTHING  # type: ignore[arg-type]
         before, after = figures.point(use.target_before_mm, "at_mm"), figures.point(use.target_after_mm, "at_mm")
-        done = "applied" if use.applied else "not applied"
         learned = f", so far {amount}" if known and not use.applied else ""
         rows.append((use.phase, Text(f"{before} − {amount} → {after}" if use.applied else f"{before} → {after}")))
-        rows.append(("", Text(f"{done}, n = {use.n}{learned}  {use.cell_key}", style=QUIET)))
+        rows.append(("", Text(f"{use.in_words}{learned}  {use.cell_key}", style=QUIET)))
     for change in log.correction.learned:
         now = f"{figures.point(change.after[:2], 'd_mm')}, n = {change.after[2]}"
         was = "nothing"

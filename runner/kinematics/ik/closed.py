@@ -125,9 +125,9 @@ class ClosedForm:
         code = kernels(KERNELS) or closed_numpy
 
         def work(rows: slice) -> None:
-            out = np.empty((rows.stop - rows.start, SLOTS, 8))
-            code.branches_of_many(self._constants, q0[rows], goals[rows], out, counts[rows])
-            blocks[rows.start] = out[np.arange(SLOTS) < counts[rows, None]][:, :6]
+            out = np.empty(((rows.stop - rows.start) * SLOTS, 8))
+            filled = code.branches_of_many(self._constants, q0[rows], goals[rows], SLOTS, out, counts[rows])
+            blocks[rows.start] = out[:filled, :6].copy()
 
         in_blocks(n, _BLOCK, work)
         rows = [blocks[start] for start in sorted(blocks)]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from runner.compiled import kernel
 from runner.kinematics.ik.closed_rows import (
+    CLOSE_RAD2,
     DOUBT,
     FRAMES_AT,
     KAPPA_OFFSET_SIGN,
@@ -33,7 +34,7 @@ from runner.kinematics.ik.closed_rows import (
     V,
 )
 from runner.kinematics.ik.walk_kernels import roots_around
-from runner.kinematics.ik.wrist_kernels import arm_at, joints_at, room_and_lack, see_target
+from runner.kinematics.ik.wrist_kernels import arm_at, joints_at, room_and_lack, see_limits, see_target, shut_out
 from runner.kinematics.kernels import solve_positive, tool_frame, tool_frame_and_jacobian, turn_left
 
 FloatArray = NDArray[np.float64]
@@ -102,16 +103,19 @@ def brought_inside(q: FloatArray, lo: FloatArray, hi: FloatArray, start: FloatAr
     return True
 
 
-@kernel("i8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])")
-def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, start4: float, roots: FloatArray) -> int:
+@kernel("i8(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])", fastmath={"contract"})
+def roots_nearby(
+    k: FloatArray, t: FloatArray, gates: FloatArray, shoulder: float, elbow: float, start4: float, roots: FloatArray
+) -> int:
     """The two turns of the fourth joint near those of a centred wrist; -1 where that is no safe guess.
 
-    A wrist that is centred indeed and stretched out takes any turn: the start's, then.
+    None where the first three joints are outside their limits whatever the fourth does. A wrist that is centred indeed
+    and stretched out takes any turn: the start's, then.
     """
     offset = k[KAPPA_OFFSET_SIGN, 1] + k[DOUBT, 2]
     rho = max(sqrt(t[V + 1, 2] ** 2 + t[V + 2, 2] ** 2), 1e-12)
     upper, fore = sqrt(k[L, 0] ** 2 + k[L, 1] ** 2), sqrt(k[G, 0] ** 2 + k[G, 1] ** 2)
-    room1, room2, _, _, _, _, _, _, x, y, z = arm_at(k, t, shoulder, elbow, 0.0, 0.0)
+    room1, room2, c1, s1, c2, s2, c3, s3, x, y, z = arm_at(k, t, shoulder, elbow, 0.0, 0.0)
     # how far the offset can turn the shoulder's and the elbow's cosine, and link 3
     cos1, cos2 = sqrt(1.0 - room1), sqrt(1.0 - room2)
     spare1 = offset / rho
@@ -129,6 +133,10 @@ def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, st
     if cos2 > 1.0 - 2.0 * spare2:
         return -1
     shift = spare1 / sine1 + 3.0 * spare2 / sqrt(max(room2, 1e-18)) + 2.0 * offset / fore
+    if shut_out(gates, 0, c1, s1, shift) or shut_out(gates, 1, c2, s2, shift):
+        return 0
+    if shut_out(gates, 2, c3, k[KAPPA_OFFSET_SIGN, 2] * s3, shift):
+        return 0
     a = k[S + 1, 0] * x + k[S + 1, 1] * y + k[S + 1, 2] * z
     b = k[S + 2, 0] * x + k[S + 2, 1] * y + k[S + 2, 2] * z
     swing = sqrt(a * a + b * b)
@@ -145,21 +153,26 @@ def roots_nearby(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, st
     if steep * swing < MARGIN * shift:
         return -1
     middle, half = atan2(b, a), atan2(steep, wanted)
-    for side in range(2):
-        x0 = middle + (half if side else -half)
-        slope = steep * swing * (-1.0 if side else 1.0)
-        _, h0 = room_and_lack(k, t, shoulder, elbow, x0)
-        x1 = x0 - h0 / slope if slope != 0.0 else x0
-        for _ in range(8):
-            if abs(x1 - x0) < 1e-13:
-                break
-            _, h1 = room_and_lack(k, t, shoulder, elbow, x1)
-            if h1 == h0:
-                break
-            x0, h0, x1 = x1, h1, x1 - h1 * (x1 - x0) / (h1 - h0)
-        if not abs(x1 - middle - (half if side else -half)) < 0.5:
-            return -1
-        roots[side] = x1
+    x0, y0, slope = middle - half, middle + half, steep * swing
+    _, f0 = room_and_lack(k, t, shoulder, elbow, x0)
+    _, g0 = room_and_lack(k, t, shoulder, elbow, y0)
+    x1 = x0 - f0 / slope if slope != 0.0 else x0
+    y1 = y0 + g0 / slope if slope != 0.0 else y0
+    dx, dy = x1 - x0, y1 - y0
+    before = 1.0
+    for _ in range(8):  # both at once: neither waits for the other
+        step = max(abs(dx), abs(dy))
+        if step * before < CLOSE_RAD2:  # what a secant step leaves is about the last two steps' product
+            break
+        before = step
+        _, f1 = room_and_lack(k, t, shoulder, elbow, x1)
+        _, g1 = room_and_lack(k, t, shoulder, elbow, y1)
+        dx = -f1 * dx / (f1 - f0) if f1 != f0 else 0.0
+        dy = -g1 * dy / (g1 - g0) if g1 != g0 else 0.0
+        f0, g0, x1, y1 = f1, g1, x1 + dx, y1 + dy
+    roots[0], roots[1] = x1, y1
+    if not (abs(x1 - middle + half) < 0.5 and abs(y1 - middle - half) < 0.5):
+        return -1
     return 2
 
 
@@ -198,19 +211,22 @@ def kept(
     return put_in_order(q, start, out, far, found)
 
 
-@kernel("i8(f8[::1], f8[::1], Array(f8, 2, 'C', True), i8, f8[:, ::1])")
-def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
-    """Every branch inside the limits, or the `most` nearest, into out (most, 8), nearest to the start first.
+@kernel("i8(f8[::1], f8[:, ::1], Array(f8, 3, 'C', True), i8, f8[:, ::1], i8[::1])")
+def branches_of_many(
+    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, most: int, out: FloatArray, counts: IntArray
+) -> int:
+    """Every branch inside the limits, or the `most` nearest, of goals (N, 3 or 4, 4) from starts (N, 6).
 
-    `constants` are laid out in `closed_rows`; `goal` is the tool's frame, (3 or 4, 4). A row is six joints, degrees,
-    and what is left over, metres and radians.
+    `constants` are laid out in `closed_rows`; a goal is the tool's frame. Into out (N · most, 8) goes one target's
+    after the other's, nearest to the start first: six joints, degrees, and what is left over, metres and radians. Into
+    counts (N,) goes how many each has; `REFUSED` for a start that is no number or outside.
 
     Returns:
-        How many there are; `REFUSED` for a start that is no number or outside.
+        How many rows of `out` are filled.
     """
     k, frames = constants[:FRAMES_AT].reshape((25, 3)), constants[FRAMES_AT:MIN_AT].reshape((7, 3, 4))
     min_deg, max_deg = constants[MIN_AT:MAX_AT], constants[MAX_AT : MAX_AT + 6]
-    room = np.empty(152 + 39 * SLOTS)  # one piece, as taking many costs more than a branch
+    room = np.empty(170 + 48 * SLOTS)  # one piece, as taking many costs more than a branch
     t, T, J, H = (
         room[:36].reshape((12, 3)),
         room[36:48].reshape((3, 4)),
@@ -218,41 +234,52 @@ def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, mos
         room[84:120].reshape((6, 6)),
     )
     g, lo, hi, start, q = room[120:126], room[126:132], room[132:138], room[138:144], room[144:152]
-    rest = room[152:]
+    gates, rest = room[152:170].reshape((6, 3)), room[170:]
     roots, far, rough_far = rest[: 2 * SLOTS], rest[2 * SLOTS : 3 * SLOTS], rest[3 * SLOTS : 7 * SLOTS]
-    rough = rest[7 * SLOTS : 39 * SLOTS].reshape((4 * SLOTS, 8))
+    rough, best = rest[7 * SLOTS : 39 * SLOTS].reshape((4 * SLOTS, 8)), rest[40 * SLOTS :].reshape((SLOTS, 8))
     for i in range(6):
-        if not (min_deg[i] - START_SLACK_DEG <= start_deg[i] <= max_deg[i] + START_SLACK_DEG):
-            return REFUSED
-        lo[i], hi[i], start[i] = radians(min_deg[i]), radians(max_deg[i]), radians(start_deg[i])
-    see_target(k, goal, t)
-    n = 0
-    for pair in range(4):
-        shoulder, elbow = 1.0 - 2.0 * (pair // 2), 1.0 - 2.0 * (pair % 2)
-        count = roots_nearby(k, t, shoulder, elbow, start[3], roots)
-        if count < 0:
-            count = roots_around(k, t, shoulder, elbow, roots)
-        for i in range(count):
-            joints_at(k, t, shoulder, elbow, roots[i], q)
-            if n < rough.shape[0] and brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
-                n = put_in_order(q, start, rough, rough_far, n)
-    found = 0
-    for i in range(n):
-        q[:] = rough[i]
-        if polish(frames, goal, q, T, J, H, g) and brought_inside(q, lo, hi, start, SLACK_RAD):
-            found = kept(q, lo, hi, start, out, far, found)
+        lo[i], hi[i] = radians(min_deg[i]), radians(max_deg[i])
+    see_limits(lo, hi, gates)
+    filled = 0
+    for target in range(goals.shape[0]):
+        goal, counts[target] = goals[target], 0
+        for i in range(6):
+            start[i] = starts_deg[target, i]
+            if not (min_deg[i] - START_SLACK_DEG <= start[i] <= max_deg[i] + START_SLACK_DEG):
+                counts[target] = REFUSED
+            start[i] = radians(start[i])
+        if counts[target] == REFUSED:
+            continue
+        see_target(k, goal, t)
+        n = 0
+        for pair in range(4):
+            shoulder, elbow = 1.0 - 2.0 * (pair // 2), 1.0 - 2.0 * (pair % 2)
+            count = roots_nearby(k, t, gates, shoulder, elbow, start[3], roots)
+            if count < 0:
+                count = roots_around(k, t, shoulder, elbow, roots)
+            for i in range(count):
+                fits = joints_at(k, t, gates, shoulder, elbow, roots[i], q)
+                if fits and n < rough.shape[0] and brought_inside(q, lo, hi, start, ROUGH_SLACK_RAD):
+                    n = put_in_order(q, start, rough, rough_far, n)
+        found = 0
+        for i in range(n):
             if found >= most:
                 break
-    for row in range(found):
-        for i in range(6):
-            out[row, i] = min(max(degrees(out[row, i]), min_deg[i]), max_deg[i])
-    return found
+            q[:] = rough[i]
+            if polish(frames, goal, q, T, J, H, g) and brought_inside(q, lo, hi, start, SLACK_RAD):
+                found = kept(q, lo, hi, start, best, far, found)
+        for row in range(found):
+            for i in range(6):
+                out[filled, i] = min(max(degrees(best[row, i]), min_deg[i]), max_deg[i])
+            out[filled, 6], out[filled, 7] = best[row, 6], best[row, 7]
+            filled += 1
+        counts[target] = found
+    return filled
 
 
-@kernel("void(f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], i8[::1])")
-def branches_of_many(
-    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, out: FloatArray, counts: IntArray
-) -> None:
-    """The same for goals (N, 3 or 4, 4) and starts (N, 6): branches (N, SLOTS, 8) and how many, (N,)."""
-    for row in range(goals.shape[0]):
-        counts[row] = branches(constants, starts_deg[row], goals[row], SLOTS, out[row])
+@kernel("i8(f8[::1], f8[::1], Array(f8, 2, 'C', True), i8, f8[:, ::1])")
+def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
+    """The same for one goal (3 or 4, 4) and start (6,), into out (most, 8); returns how many, or `REFUSED`."""
+    counts = np.empty(1, dtype=np.int64)
+    branches_of_many(constants, start_deg.reshape((1, 6)), goal.reshape((1, goal.shape[0], 4)), most, out, counts)
+    return int(counts[0])

@@ -22,7 +22,6 @@ from runner.kinematics.ik.closed_rows import (
     ROUGH_SLACK_RAD,
     SAME_RAD,
     SLACK_RAD,
-    SLOTS,
     START_SLACK_DEG,
     G,
     L,
@@ -39,21 +38,20 @@ BoolArray = NDArray[np.bool_]
 
 def branches(constants: FloatArray, start_deg: FloatArray, goal: FloatArray, most: int, out: FloatArray) -> int:
     """The `most` nearest branches of one target into out (most, 8), as the kernel of that name."""
-    counts, every = np.zeros(1, dtype=np.int64), np.empty((1, SLOTS, 8))
-    branches_of_many(constants, start_deg[None], goal[None], every, counts)
-    out[:] = every[0, :most]
-    return min(int(counts[0]), most)
+    counts = np.zeros(1, dtype=np.int64)
+    branches_of_many(constants, start_deg[None], goal[None], most, out, counts)
+    return int(counts[0])
 
 
 def branches_of_many(
-    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, out: FloatArray, counts: IntArray
-) -> None:
+    constants: FloatArray, starts_deg: FloatArray, goals: FloatArray, most: int, out: FloatArray, counts: IntArray
+) -> int:
     """The same for many, as the kernel of that name, but for one start that is refused all are."""
     k, frames = constants[:FRAMES_AT].reshape(25, 3), constants[FRAMES_AT:MIN_AT].reshape(7, 3, 4)
     min_deg, max_deg = constants[MIN_AT:MAX_AT], constants[MAX_AT:]
     if not ((starts_deg >= min_deg - START_SLACK_DEG) & (starts_deg <= max_deg + START_SLACK_DEG)).all():
         counts[:] = REFUSED
-        return
+        return 0
     lo, hi, starts = np.radians(min_deg), np.radians(max_deg), np.radians(starts_deg)
     n = len(goals)
     target = np.repeat(np.arange(n), 4)
@@ -68,19 +66,19 @@ def branches_of_many(
     q, left = _polished(frames, goals[row], q)
     q, ok = _inside(q, lo, hi, starts[row], SLACK_RAD)
     ok &= (left[:, 0] < NEAR_M) & (left[:, 1] < NEAR_RAD)
-    _sort_in(np.clip(q[ok], lo, hi), left[ok], row[ok], starts, out, counts)
-    there = np.arange(out.shape[1]) < counts[:, None]
-    out[there, :6] = np.clip(np.degrees(out[there, :6]), min_deg, max_deg)
+    q, left, row = _in_order(np.clip(q[ok], lo, hi), left[ok], row[ok], starts, most)
+    counts[:] = np.bincount(row, minlength=n)
+    out[: len(row), :6], out[: len(row), 6:] = np.clip(np.degrees(q), min_deg, max_deg), left
+    return len(row)
 
 
-def _sort_in(
-    q: FloatArray, left: FloatArray, row: IntArray, starts: FloatArray, out: FloatArray, counts: IntArray
-) -> None:
-    """Each target's branches into its place, the nearest to its start first, the same one once."""
-    n, slots = len(starts), out.shape[1]
+def _in_order(
+    q: FloatArray, left: FloatArray, row: IntArray, starts: FloatArray, most: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Each target's branches together, the nearest to its start first, the same one once, the `most` nearest."""
     place = np.arange(len(row)) - np.searchsorted(row, row)
     width = int(place.max(initial=-1)) + 1
-    padded = np.full((n, width, 6), np.nan)
+    padded = np.full((len(starts), width, 6), np.nan)
     padded[row, place] = q
     apart = np.abs(padded[:, :, None] - padded[:, None])
     same = (np.minimum(apart, np.abs(apart - 2.0 * np.pi)).max(axis=3) < SAME_RAD) & np.tri(width, k=-1, dtype=bool)
@@ -88,10 +86,8 @@ def _sort_in(
     q, left, row = q[fresh], left[fresh], row[fresh]
     order = np.lexsort((((q - starts[row]) ** 2).sum(axis=1), row))
     q, left, row = q[order], left[order], row[order]
-    place = np.arange(len(row)) - np.searchsorted(row, row)
-    fits = place < slots
-    out[row[fits], place[fits], :6], out[row[fits], place[fits], 6:] = q[fits], left[fits]
-    counts[:] = np.bincount(row[fits], minlength=n)
+    fits = np.arange(len(row)) - np.searchsorted(row, row) < most
+    return q[fits], left[fits], row[fits]
 
 
 def _inside(

@@ -22,6 +22,7 @@ V, D, X, Y = 0, 3, 6, 9  # wrist's centre, sixth axis, the two across it
 SLOTS = 16  # no arm of six joints has more branches
 SAMPLES = 64  # of the fourth joint's turn, where branches lie close together
 STEPS = 60
+CLOSE_RAD2 = 1e-14  # two steps towards a root whose product is less leave no more than that
 ROOT_RAD = 1e-13  # two looks at a root so near to each other are one
 ALL_BUT = 1e-3  # so little room is wanting that the polish may find some
 MARGIN = 1.0  # how many times the offset's effect the guess must keep off a singularity

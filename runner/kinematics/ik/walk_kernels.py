@@ -20,17 +20,29 @@ FloatArray = NDArray[np.float64]
 
 @kernel("f8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8)")
 def edge(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, inside: float, outside: float) -> float:
-    """Where the room ends between a turn that has room and one that has none; the last that has."""
+    """Where the room ends between a turn that has room and one that has none; the last that has (Illinois)."""
+    a, b = outside, inside
+    ra, _ = room_and_lack(k, t, shoulder, elbow, a)
+    rb, _ = room_and_lack(k, t, shoulder, elbow, b)
     for _ in range(STEPS):
-        middle = 0.5 * (inside + outside)
-        if middle in (inside, outside):
+        if rb == ra:
             break
-        room, _ = room_and_lack(k, t, shoulder, elbow, middle)
-        if room >= 0.0:
-            inside = middle
+        x = (a * rb - b * ra) / (rb - ra)
+        near = abs(x - b) < ROOT_RAD
+        r, _ = room_and_lack(k, t, shoulder, elbow, x)
+        if (r >= 0.0) != (rb >= 0.0):
+            a, ra = b, rb
         else:
-            outside = middle
-    return inside
+            ra *= 0.5
+        b, rb = x, r
+        if near:
+            break
+    step = ROOT_RAD if inside > outside else -ROOT_RAD
+    while rb < 0.0 and abs(b - outside) < abs(inside - outside):
+        b += step
+        step *= 2.0
+        rb, _ = room_and_lack(k, t, shoulder, elbow, b)
+    return b if rb >= 0.0 else inside
 
 
 @kernel("f8(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8, f8, f8)")

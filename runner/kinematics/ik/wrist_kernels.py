@@ -6,13 +6,31 @@ constants, `t` is what `see_target` makes of a target; `closed_rows` names their
 
 from __future__ import annotations
 
-from math import atan2, sqrt
+from math import atan2, cos, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runner.compiled import kernel
-from runner.kinematics.ik.closed_rows import A1, DOUBT, KAPPA_OFFSET_SIGN, P1, P2, W_TOOL, D, F, G, L, M, N, S, V, X, Y
+from runner.kinematics.ik.closed_rows import (
+    A1,
+    DOUBT,
+    KAPPA_OFFSET_SIGN,
+    P1,
+    P2,
+    ROUGH_SLACK_RAD,
+    W_TOOL,
+    D,
+    F,
+    G,
+    L,
+    M,
+    N,
+    S,
+    V,
+    X,
+    Y,
+)
 from runner.kinematics.kernels import sine_cosine
 
 FloatArray = NDArray[np.float64]
@@ -44,7 +62,7 @@ def see_target(k: FloatArray, T: FloatArray, t: FloatArray) -> None:
         t[3 * what + 2, 2] = k[A1, 1] * v[0] - k[A1, 0] * v[1]
 
 
-@kernel("UniTuple(f8, 11)(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8)")
+@kernel("UniTuple(f8, 11)(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8)", fastmath={"contract"}, forceinline=True)
 def arm_at(
     k: FloatArray, t: FloatArray, shoulder: float, elbow: float, c4: float, s4: float
 ) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:
@@ -87,7 +105,7 @@ def arm_at(
     return room1, room2, c1, s1, c2, s2, c3, s3, c * dx + s * dy, c * dy - s * dx, dz
 
 
-@kernel("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8, f8, f8)")
+@kernel("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8, f8, f8)", fastmath={"contract"})
 def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float) -> tuple[float, float]:
     """The least room at one turn of the fourth joint, and what the fifth axis lacks there to fit the last."""
     s, c = sine_cosine(q4)
@@ -97,17 +115,39 @@ def room_and_lack(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q
     return min(room1, room2) + k[DOUBT, 1], lack
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])")
-def joints_at(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: float, q: FloatArray) -> None:
-    """All six joints, radians, once the fourth is known."""
+@kernel("void(f8[::1], f8[::1], f8[:, ::1])")
+def see_limits(lo: FloatArray, hi: FloatArray, gates: FloatArray) -> None:
+    """Fill gates (6, 3): cosine and sine of each joint's middle, and the least cosine inside, some slack taken in."""
+    for i in range(6):
+        middle, half = 0.5 * (lo[i] + hi[i]), 0.5 * (hi[i] - lo[i]) + ROUGH_SLACK_RAD
+        gates[i, 1], gates[i, 0] = sine_cosine(middle)
+        gates[i, 2] = cos(half) if half < pi else -2.0
+
+
+@kernel("b1(f8[:, ::1], i8, f8, f8, f8)", fastmath={"contract"}, forceinline=True)
+def shut_out(gates: FloatArray, joint: int, c: float, s: float, slack: float) -> bool:
+    """Whether a joint whose cosine and sine are these is outside its limits by more than a slack, radians."""
+    return bool(c * gates[joint, 0] + s * gates[joint, 1] < gates[joint, 2] - slack)
+
+
+@kernel("b1(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8, f8, f8[::1])", fastmath={"contract"})
+def joints_at(
+    k: FloatArray, t: FloatArray, gates: FloatArray, shoulder: float, elbow: float, q4: float, q: FloatArray
+) -> bool:
+    """All six joints, radians, once the fourth is known; False, and q is not to be used, if one is shut out."""
     s, c = sine_cosine(q4)
     _, _, c1, s1, c2, s2, c3, s3, dx, dy, dz = arm_at(k, t, shoulder, elbow, c, s)
-    q[0], q[1], q[2], q[3] = atan2(s1, c1), atan2(s2, c2), k[KAPPA_OFFSET_SIGN, 2] * atan2(s3, c3), q4
+    turned_s3 = k[KAPPA_OFFSET_SIGN, 2] * s3
+    if shut_out(gates, 0, c1, s1, 0.0) or shut_out(gates, 1, c2, s2, 0.0) or shut_out(gates, 2, c3, turned_s3, 0.0):
+        return False
     along = (k[N, 0] + k[N + 1, 0] * c + k[N + 2, 0] * s) * dx + (k[N, 1] + k[N + 1, 1] * c + k[N + 2, 1] * s) * dy
     along += (k[N, 2] + k[N + 1, 2] * c + k[N + 2, 2] * s) * dz
     across = (k[M, 0] + k[M + 1, 0] * c + k[M + 2, 0] * s) * dx + (k[M, 1] + k[M + 1, 1] * c + k[M + 2, 1] * s) * dy
     across += (k[M, 2] + k[M + 1, 2] * c + k[M + 2, 2] * s) * dz
-    q[4] = atan2(across, along)
+    length = sqrt(along * along + across * across)
+    if shut_out(gates, 3, c, s, 0.0) or along * gates[4, 0] + across * gates[4, 1] < gates[4, 2] * length:
+        return False
+    q[0], q[1], q[2], q[3], q[4] = atan2(s1, c1), atan2(s2, c2), atan2(turned_s3, c3), q4, atan2(across, along)
     ex, ey = k[S, 0] + k[S + 1, 0] * c + k[S + 2, 0] * s, k[S, 1] + k[S + 1, 1] * c + k[S + 2, 1] * s
     ez = k[S, 2] + k[S + 1, 2] * c + k[S + 2, 2] * s
     c23, s23 = c2 * c3 - s2 * s3, s2 * c3 + c2 * s3
@@ -117,3 +157,4 @@ def joints_at(k: FloatArray, t: FloatArray, shoulder: float, elbow: float, q4: f
     x += ez * (t[X, 2] + t[X + 1, 2] * c1 + t[X + 2, 2] * s1)
     y += ez * (t[Y, 2] + t[Y + 1, 2] * c1 + t[Y + 2, 2] * s1)
     q[5] = atan2(-y, x)
+    return True

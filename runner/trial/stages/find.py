@@ -7,13 +7,13 @@ import numpy as np
 from judges.protocol import LabelledPicture
 from runner.geometry import obstacles_of
 from runner.kinematics.model import FloatArray
-from runner.trial.drift import moved_camera
 from runner.trial.errors import InvalidStart
 from runner.trial.gate import why_not
 from runner.trial.look import Look, look
 from runner.trial.trial import Seen, Trial
 from runs.schema.detection import BlockDetection, BoxDetection
 from runs.schema.geometry import TablePoint
+from vision.cameras.quality import assess
 
 
 def find_things(trial: Trial) -> Seen:
@@ -24,10 +24,7 @@ def find_things(trial: Trial) -> Seen:
     """
     with trial.stage("stage2", attempt=trial.attempt):
         first = look(trial, "detect")
-        moved = moved_camera(trial, first.frames[0].image_bgr)
-        if moved is not None:
-            raise InvalidStart(moved, next_step="calibrate again: trialcell calibrate plane")
-        seen = _look_until_clear(trial, [first])
+        seen = look_until_clear(trial, [first])
         reason = why_not(seen, trial.bench.config)
         if reason is not None:
             raise InvalidStart(reason)
@@ -41,7 +38,7 @@ def look_again(trial: Trial) -> Seen:
     Raises:
         InvalidStart: see `find_things`.
     """
-    seen = _look_until_clear(trial, [look(trial, "detect")])
+    seen = look_until_clear(trial, [look(trial, "detect")])
     reason = why_not(seen, trial.bench.config)
     if reason is not None:
         raise InvalidStart(reason)
@@ -74,7 +71,12 @@ def swept_deg(trial: Trial, j0_deg: float) -> FloatArray:
     return pose
 
 
-def _look_until_clear(trial: Trial, looks: list[Look]) -> Seen:
+def look_until_clear(trial: Trial, looks: list[Look]) -> Seen:
+    """Look aside as long as the arm may hide something; what was seen best.
+
+    Raises:
+        InvalidStart: block or box are not found.
+    """
     swept = trial.bench.config.trial.swept_j0_deg
     for side in _sides(looks[0], swept):
         if not (_open_doubt(looks, "block") or _open_doubt(looks, "box")) or trial.dry_run:
@@ -97,9 +99,9 @@ def _best_of(trial: Trial, looks: list[Look]) -> Seen:
     block, picture = _block_of(looks)
     box = _box_of(trial, looks)
     if block is None:
-        raise InvalidStart(f"no block was found: {_reasons(trial, 'block')}", next_step=_HOW_TO_SEE)
+        raise InvalidStart(f"no block was found: {_reasons(trial, looks, 'block')}", next_step=_HOW_TO_SEE)
     if box is None:
-        raise InvalidStart(f"no box was found: {_reasons(trial, 'box')}", next_step=_HOW_TO_SEE)
+        raise InvalidStart(f"no box was found: {_reasons(trial, looks, 'box')}", next_step=_HOW_TO_SEE)
     return Seen(block, box, picture)
 
 
@@ -136,7 +138,10 @@ def _box_of(trial: Trial, looks: list[Look]) -> BoxDetection | None:
     )
 
 
-def _reasons(trial: Trial, what: str) -> str:
+def _reasons(trial: Trial, looks: list[Look], what: str) -> str:
+    problem = assess(looks[-1].frames[-1].image_bgr).problem
+    if problem is not None:
+        return f"the camera's picture is of no use: {problem}"
     dropped = [d for record in trial.book.log.detect for d in record.dropped if d.what == what]
     if not dropped:
         return f"nothing that looks like a {what}"

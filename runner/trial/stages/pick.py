@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from judges.protocol import LabelledPicture
 from runner.geometry import HeldBlock
+from runner.kinematics.model import FloatArray
 from runner.table.plan import PickPlan
+from runner.trial.condition import check_health
 from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask, attempt_record
 from runner.trial.rest import set_down
+from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import look_again, swept_deg
 from runner.trial.stages.tip import measure_tip
 from runner.trial.trial import Seen, Trial, joints_of
@@ -24,15 +27,14 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
     bench = trial.bench
     with trial.stage("stage3_approach_pick", attempt=trial.attempt):
         assert seen.block.xz_m is not None
-        target = seen.block.xz_m
-        trial.correction = None
-        if bench.config.trial.corrections:
-            target, trial.correction = bench.corrections.load(bench.belongs_to).apply("pick", target)
-            trial.book.add(trial.correction)
+        detected, yaw_deg = seen.block.xz_m, seen.block.yaw_deg or 0.0
+
+        def plan_deg() -> FloatArray:
+            return bench.planner.plan_pick(detected, yaw_deg, bench.arm.obstacles).target_deg
+
+        target, trial.correction = corrected(trial, "pick", detected, plan_deg)
         with trial.lookups_kept():
-            plan = bench.planner.plan_pick(
-                target, seen.block.yaw_deg or 0.0, bench.arm.obstacles, requested_xz_m=seen.block.xz_m
-            )
+            plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
         trial.keep_lookups(plan.lookups)
         bench.arm.check_residual("stage3_approach_pick", plan.residual_mm)
         trial.travel("stage3_approach_pick", plan.path_deg[0], bench.config.arm.tol_approach_deg, correct=True)
@@ -45,6 +47,8 @@ def pick(trial: Trial, seen: Seen, plan: PickPlan) -> Verdict:
     with trial.stage("stage5", attempt=trial.attempt):
         trial.set_down_line = plan.line
         trial.close_gripper("stage5_grip_close")
+        if not trial.dry_run:
+            check_health(trial, "stage5")  # a gripper that starts has been seen to restart the controller
         check_grip(trial, "stage5_grip_check", on_table=True)
         _now_holding(trial, plan, on_table=True)
     with trial.stage("stage6", attempt=trial.attempt):

@@ -11,6 +11,7 @@ from runner.trial.errors import BlockLost
 from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask
 from runner.trial.sight import arm_discs_px, gap_px
+from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import box_xz_m, swept_deg
 from runner.trial.trial import Seen, Trial, joints_of
 from runs.schema.run import PoseUsed
@@ -26,12 +27,12 @@ def approach_place(trial: Trial, seen: Seen) -> PlacePlan:
     """
     bench = trial.bench
     with trial.stage("stage7_approach_place", attempt=trial.attempt):
-        target = box_xz_m(seen)
-        if bench.config.trial.corrections:
-            target, use = bench.corrections.load(bench.belongs_to).apply("place", target)
-            trial.book.add(use)
+        detected = box_xz_m(seen)
+        target, _ = corrected(
+            trial, "place", detected, lambda: bench.planner.plan_place(detected, bench.arm.obstacles).target_deg
+        )
         with trial.lookups_kept():
-            plan = bench.planner.plan_place(target, bench.arm.obstacles, requested_xz_m=box_xz_m(seen))
+            plan = bench.planner.plan_place(target, bench.arm.obstacles, requested_xz_m=detected)
         trial.keep_lookups(plan.lookups)
         bench.arm.check_residual("stage7_approach_place", plan.residual_mm)
         trial.travel("stage7_approach_place", plan.path_deg[0], bench.config.arm.tol_pick_place_deg, correct=True)

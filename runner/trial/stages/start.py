@@ -1,31 +1,31 @@
-"""Stage 1: is everything alive; home; gripper open."""
+"""Stage 1: is everything alive; what did the last run leave; home; gripper open."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from runner.arms.errors import ArmNotReady
+from runner.arms.health import check_ready
+from runner.trial.condition import check_health, rest_if_hot
 from runner.trial.errors import InvalidStart
-from runner.trial.grip import check_grip
+from runner.trial.found import UnderWay
+from runner.trial.settle import settle_first
 from runner.trial.trial import Trial
 from vision.cameras.quality import assess
 
 
-def start(trial: Trial) -> None:
-    """Preflight, home, gripper open.
+def start(trial: Trial, under_way: UnderWay | None) -> None:
+    """Preflight, what the last run left put right, home, gripper open.
 
     Raises:
-        ArmNotReady: no power, a latched error, a servo off.
-        InvalidStart: the camera's picture is of no use, or the gripper holds something already.
+        ArmNotReady: no power, a latched error, a servo off. Refused: too hot, or an odd supply.
+        InvalidStart: the camera's picture is of no use, or the gripper holds something that a person has to see to.
     """
     bench = trial.bench
     with trial.stage("stage1"):
         if not trial.dry_run:
-            _check_arm(trial)
-            if check_grip(trial, "stage1_grip_before").holding:
-                raise InvalidStart(
-                    "the gripper already holds something", next_step="take it out and put it on the table"
-                )
+            check_ready(check_health(trial, "stage1"), bench.config.arm)
+            settle_first(trial, under_way)
+            rest_if_hot(trial)
         quality = assess(bench.camera.read().image_bgr)
         bench.camera.put_back()
         problem = quality.problem
@@ -35,18 +35,3 @@ def start(trial: Trial) -> None:
         home = np.asarray(bench.config.arm.home_deg, dtype=np.float64)
         trial.travel("stage1_to_home", home, bench.config.arm.tol_home_deg)
         trial.open_gripper("stage1_grip_open")
-
-
-def _check_arm(trial: Trial) -> None:
-    health = trial.bench.arm.health()
-    trial.book.note(
-        f"preflight arm: powered {health.powered}, error {health.error_code}, servos {health.servos_enabled}"
-    )
-    if not health.powered:
-        raise ArmNotReady("the arm has no power", next_step="switch it on, then: trialcell doctor")
-    if health.error_code:
-        raise ArmNotReady(
-            f"the arm has latched error {health.error_code}", next_step="look at the arm, then clear its error"
-        )
-    if health.servos_enabled is False:
-        raise ArmNotReady("a servo is off", next_step="look at the arm, then power it off and on")

@@ -12,6 +12,7 @@ from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import stance_of_rotation
 from runner.kinematics.gripper import gripper_of, tip_z_mm
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.trial.drift import moved_camera
 from runner.trial.trial import Seen, Trial
 from runs.schema.run import TipDiff, TipMeasurement
 from vision.cameras.protocol import Picture
@@ -33,6 +34,9 @@ def measure_tip(trial: Trial, seen: Seen, image_bgr: Picture) -> None:
 def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMeasurement:
     bench, view = trial.bench, trial.bench.view
     assert view is not None
+    moved = moved_camera(trial, image_bgr, noted=True)
+    if moved is not None:
+        return TipMeasurement(attempt=trial.attempt, image=image, diff=None, reason=moved)
     T = tool_pose(bench.mover.readings.read_deg(), bench.arm.model)
     tip_cell, tcp_cell = bench.base.to_cell(np.stack((T[:3, 3] + _tip_past_tcp_m(T, bench.arm.model), T[:3, 3])))
     heading = stance_of_rotation(T[:3, :3], bench.base).heading_deg

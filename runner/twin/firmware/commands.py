@@ -106,7 +106,7 @@ class Commands:
             Cmd.GET_SERVO_SPEEDS: lambda _: int16s([round(r * _STEPS / 360) for r in c.arm.rate_deg_s.tolist()]),
             Cmd.GET_SERVO_VOLTAGES: lambda _: bytes(round(v * 10) for v in c.voltages_v),
             Cmd.GET_SERVO_STATUS: lambda _: bytes(len(c.servos)),
-            Cmd.GET_SERVO_TEMPS: lambda _: bytes(c.temperatures_c),
+            Cmd.GET_SERVO_TEMPS: lambda _: bytes(map(max, c.temperatures_c, map(int, c.arm.temperatures_c))),
         }
 
     def _of_settings(self) -> dict[int, Question]:

@@ -21,7 +21,7 @@ NEWEST_WINS, QUEUE = 1, 0  # fresh modes
 NO_SOLUTION = 32  # latched by coordinates that can't be reached; later goals stop half-way
 IN_POSITION_DEG, IN_POSITION_MM = 2.0, 5.0  # the real tolerance is documented nowhere
 _LONGEST_QUEUE = 64
-_REST_C, _REST_V = 35, 12.0
+_REST_V = 12.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class Controller:
         self.fresh_mode = QUEUE
         self.paused = False
         self.min_deg, self.max_deg = self.model.min_deg.copy(), self.model.max_deg.copy()
-        self.temperatures_c = [_REST_C] * n
+        self.temperatures_c = [0] * n  # at least; the arm's own are read where they are higher
         self.voltages_v = [_REST_V] * n
         self.registers: dict[int, bytes] = {}  # settings that are only kept and given back
         self._queue: deque[Goal] = deque()
@@ -121,6 +121,10 @@ class Controller:
     def clear_queue(self) -> None:
         """Forget the goals behind the one under way."""
         self._queue.clear()
+
+    def drop_goal(self) -> None:
+        """Forget the goal under way; the arm goes on toward it until it is told of another."""
+        self._current = None
 
     def pause(self) -> None:
         """Hold still and keep the goals."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from runner.arms.client import TcpClient
+from runner.arms.errors import ArmUnreachable
 from runner.arms.link import Link
 from runner.arms.mycobot import MyCobotArm, TendingClock
 from runner.arms.protocol import Clock
@@ -20,6 +21,7 @@ from runner.twin.firmware.commands import Kind
 from runner.twin.firmware.faults import FaultyFirmware, firmware_of
 from runner.twin.setup import Twin
 
+DIRECT = "the twin"  # its address
 _STEP_S = 0.02
 _CALL_S = 0.002  # what a question costs, as on a good line
 
@@ -53,20 +55,36 @@ class DirectClient(TcpClient):
         super().__init__("", 0, 0.0)
 
     def connect_socket(self) -> None:  # type: ignore[override]
-        """There is nothing to connect to."""
+        """There is nothing to connect to, but there may be nobody.
+
+        Raises:
+            ArmUnreachable: the line is down.
+        """
+        if self._firmware.line_is_down:
+            raise ArmUnreachable(DIRECT, "no route to host")
 
     def now_s(self) -> float:
         """The twin's time."""
         return self._clock.now_s()
 
     def put(self, data: bytes) -> None:
-        """To the firmware, which answers when it does."""
+        """To the firmware, which answers when it does.
+
+        Raises:
+            ConnectionResetError: the line is down.
+        """
+        self._check_line()
         for request in self._hears.feed(data):
             now_s = self.now_s()
             self._coming.extend((now_s + delay_s, reply) for delay_s, reply in self._firmware.handle(request))
 
     def take(self, patience_s: float) -> bytes:
-        """What has come; waiting lets time pass."""
+        """What has come; waiting lets time pass.
+
+        Raises:
+            ConnectionResetError: the line is down.
+        """
+        self._check_line()
         if patience_s > 0:
             self._clock.sleep(_CALL_S)
             end_s = self.now_s() + patience_s
@@ -76,6 +94,10 @@ class DirectClient(TcpClient):
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+    def _check_line(self) -> None:
+        if self._firmware.line_is_down:
+            raise ConnectionResetError("connection reset by peer")
 
     def _due(self) -> int:
         now_s = self.now_s()
@@ -97,7 +119,7 @@ def direct_arm(
     firmware = firmware_of(twin, kind, faults)
     firmware.begin(seed)
     time_there = FirmwareTime(twin, firmware)
-    link = Link(lambda: DirectClient(firmware, time_there), "the twin", answer_s=config.arm.answer_s)
+    link = Link(lambda: DirectClient(firmware, time_there), DIRECT, answer_s=config.arm.answer_s)
     arm = MyCobotArm(
         model,
         link,

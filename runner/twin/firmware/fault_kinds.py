@@ -44,6 +44,10 @@ class Fault:
     def passes(self, now_s: float) -> None:
         """Time goes by."""
 
+    def line_is_down(self, now_s: float) -> bool:
+        """Whether nobody can be reached at the arm's address, and whoever was connected is so no more."""
+        return False
+
 
 class NoAngles(Fault):
     """Angles are answered without content for a while: the client makes −1 of it."""
@@ -346,6 +350,29 @@ class Restart(Fault):
         return [] if self._up_s is not None and now_s < self._up_s else replies
 
 
+class LineDrops(Fault):
+    """The network goes away and comes back."""
+
+    name, row, what = "line-drops", 21, "the connection breaks, and for 3 s nobody answers at the arm's address"
+
+    def line_is_down(self, now_s: float) -> bool:
+        """For a while."""
+        return now_s - self.since_s < 3.0
+
+
+class CutsShort(Fault):
+    """Goals are not waited for, whatever the mode says."""
+
+    name, row, what = "cuts-short", 22, "a new goal is gone to at once, and the one under way is forgotten"
+
+    def hears(self, request: WireFrame, now_s: float) -> WireFrame | None:
+        """As if the newest always won; asked for its mode, it says what it was told."""
+        if request.command == Cmd.SEND_ANGLES:
+            self.controller.clear_queue()
+            self.controller.drop_goal()
+        return request
+
+
 class HotServo(Fault):
     """A servo gets too hot."""
 
@@ -383,5 +410,5 @@ class CutFrames(Fault):
 EVERY_FAULT: tuple[type[Fault], ...] = (
     NoAngles, StrayHeader, NonsenseAngles, GhostMotion, DeafToGoal, DrivesToStop, Detour, DeadBand, Sag,
     LatchedError, MovingAlways, GripperIgnores, GripperLetsGo, SilentAfterGrip, CalibrationFails, LateAfterGrip,
-    Dead, ServoOff, Restart, HotServo, Unpowered, CutFrames,
+    Dead, ServoOff, Restart, HotServo, LineDrops, CutsShort, Unpowered, CutFrames,
 )  # fmt: skip

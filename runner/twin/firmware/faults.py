@@ -1,32 +1,50 @@
 """What goes wrong with such arms, by name: injected between the wire and the firmware, at a chosen or a random moment.
 
-The faults themselves are in `fault_kinds.py`.
+The faults themselves are in `fault_kinds.py`, those of cameras, which go by name here too, in `camera_faults.py`.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from zlib import crc32
+from dataclasses import dataclass
+from math import inf, nan
 
-import numpy as np
-
-from runner.arms.wire import WireFrame
+from runner.arms.wire import Cmd, WireFrame, angles_from_wire
+from runner.twin.camera_faults import EVERY_CAMERA_FAULT, CameraFault
 from runner.twin.errors import UnknownFault
 from runner.twin.firmware.commands import DONE, Commands, Kind
 from runner.twin.firmware.controller import Controller
 from runner.twin.firmware.fault_kinds import EVERY_FAULT, Fault
 from runner.twin.firmware.ports import Reply
 from runner.twin.setup import Twin
+from runner.twin.streams import stream
 from runner.twin.world import World
 
-EARLIEST_S, LATEST_S = 2.0, 50.0  # between these a random moment lies, in the twin's time after a reset
+EARLIEST_S, LATEST_S = 2.0, 40.0  # between these a random moment lies, in the twin's time after a reset
+RANDOM = "random"
 
-FAULTS: dict[str, type[Fault]] = {fault.name: fault for fault in EVERY_FAULT}
+FaultKind = type[Fault] | type[CameraFault]
+_EVERY: tuple[FaultKind, ...] = (*EVERY_FAULT, *EVERY_CAMERA_FAULT)
+FAULTS: dict[str, FaultKind] = {fault.name: fault for fault in _EVERY}
 
 
-def parsed(names: Sequence[str]) -> list[tuple[type[Fault], float | None]]:
-    """`NAME` or `NAME@SECONDS` as faults with their moments, None for a random one.
+@dataclass(frozen=True, slots=True)
+class WantedFault:
+    """A fault that somebody asked for; `at_s` in the twin's time after a reset, None at a random moment."""
+
+    kind: FaultKind
+    at_s: float | None
+
+    def moment_s(self, seed: int) -> float:
+        """When it begins; a random moment is the fault's own, the same for the same seed."""
+        if self.at_s is not None:
+            return self.at_s
+        return float(stream(seed, f"fault {self.kind.name}").uniform(EARLIEST_S, LATEST_S))
+
+
+def parsed(names: Sequence[str]) -> list[WantedFault]:
+    """Faults by name: `NAME@SECONDS`, or `NAME` and `NAME@random` for a random moment.
 
     Raises:
         UnknownFault: there is none of that name, or the moment is no number of seconds.
@@ -39,16 +57,20 @@ def parsed(names: Sequence[str]) -> list[tuple[type[Fault], float | None]]:
             raise UnknownFault(
                 text, f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(FAULTS))}"
             )
-        try:
-            from_s = float(moment) if at else None
-        except ValueError:
-            raise UnknownFault(text, f"write it as {name}@12.5: seconds after a reset") from None
-        found.append((FAULTS[name], from_s))
+        at_s = None
+        if at and moment != RANDOM:
+            try:
+                at_s = float(moment)
+            except ValueError:
+                at_s = nan
+            if not 0 <= at_s < inf:
+                raise UnknownFault(text, f"write it as {name}@12.5 (seconds after a reset) or {name}@{RANDOM}")
+        found.append(WantedFault(FAULTS[name], at_s))
     return found
 
 
 def firmware_of(twin: Twin, kind: Kind, faults: Sequence[str]) -> FaultyFirmware:
-    """The firmware of a twin's arm.
+    """The firmware of a twin's arm, with those of the faults that are a firmware's.
 
     Raises:
         UnknownFault: there is no such fault.
@@ -56,9 +78,28 @@ def firmware_of(twin: Twin, kind: Kind, faults: Sequence[str]) -> FaultyFirmware
     return FaultyFirmware(Commands(Controller(twin.arm), kind), faults, lambda: twin.world.now_s)
 
 
-def _moment_s(name: str, seed: int) -> float:
-    """A random moment, each fault's own, the same for the same seed."""
-    return float(np.random.default_rng([seed, crc32(name.encode())]).uniform(EARLIEST_S, LATEST_S))
+def trouble_camera(twin: Twin, faults: Sequence[str], seed: int) -> None:
+    """Have those of the faults that are a camera's befall the twin's, until the next trial begins.
+
+    Raises:
+        UnknownFault: there is no such fault.
+    """
+    twin.camera.trouble(
+        [
+            (wanted.moment_s(seed), wanted.kind(seed))
+            for wanted in parsed(faults)
+            if issubclass(wanted.kind, CameraFault)
+        ]
+    )
+
+
+def only_cameras(faults: Sequence[str]) -> bool:
+    """Whether no firmware is needed for any of these.
+
+    Raises:
+        UnknownFault: there is no such fault.
+    """
+    return all(issubclass(wanted.kind, CameraFault) for wanted in parsed(faults))
 
 
 class FaultyFirmware:
@@ -69,13 +110,19 @@ class FaultyFirmware:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """As after switching on; every fault is still to come, random moments are drawn from the seed."""
+        """As after switching on; every fault is still to come, random moments are drawn from the seed.
+
+        `beyond_limits` counts from here on how many goals outside the arm's limits it is told.
+        """
         self._commands.controller.begin()
         controller = self._commands.controller
         self._to_come = [
-            (_moment_s(kind.name, seed) if at is None else at, kind(controller)) for kind, at in self._wanted
+            (wanted.moment_s(seed), wanted.kind(controller))
+            for wanted in self._wanted
+            if issubclass(wanted.kind, Fault)
         ]
         self._here: list[Fault] = []
+        self.beyond_limits = 0
 
     @property
     def begun(self) -> list[str]:
@@ -97,9 +144,16 @@ class FaultyFirmware:
         for fault in self._here:
             fault.passes(now_s)
 
+    @property
+    def line_is_down(self) -> bool:
+        """Whether nobody can reach it now."""
+        now_s = self._now_s()
+        return any(fault.line_is_down(now_s) for fault in self._here)
+
     def handle(self, request: WireFrame) -> list[Reply]:
         """What is sent for a request, and when."""
         now_s, heard = self._now_s(), request
+        self._count(request)
         for fault in self._here:
             made = fault.hears(heard, now_s)
             if made is None:
@@ -112,6 +166,11 @@ class FaultyFirmware:
         for fault in self._here:
             replies = fault.says(request, replies, now_s)
         return replies
+
+    def _count(self, request: WireFrame) -> None:
+        if request.command == Cmd.SEND_ANGLES and len(request.payload) == 13:
+            goal, arm = angles_from_wire(request.payload[:12]), self._commands.controller.model
+            self.beyond_limits += not (arm.min_deg <= goal).all() or not (goal <= arm.max_deg).all()
 
     def _acknowledged(self, request: WireFrame) -> WireFrame | None:
         return WireFrame(request.command, DONE) if self._commands.kind == "new" else None

@@ -59,6 +59,7 @@ class WirePorts:
         self._listeners: list[socket.socket] = []
         self._lines: dict[int, _Line] = {}
         self._kept_open: list[int] = []
+        self._terminals: set[int] = set()
         self._later: list[tuple[float, int, _Line, bytes]] = []
         self._count = 0
         self._over = threading.Event()
@@ -125,12 +126,18 @@ class WirePorts:
             master, lambda n: os.read(master, n), lambda data: os.write(master, data), lambda: os.close(master)
         )
         self._lines[master] = line
+        self._terminals.add(master)
         self._selector.register(master, selectors.EVENT_READ, line)
         return os.ttyname(slave)
 
-    def start(self, handle: Handle) -> None:
-        """Serve in a thread of its own; `handle` is called with one request at a time, from that thread."""
-        self._handle = handle
+    def start(self, handle: Handle, is_down: Callable[[], bool] = lambda: False) -> None:
+        """Serve in a thread of its own, which calls both.
+
+        Args:
+            handle: is called with one request at a time.
+            is_down: whether the line is dead just now: who talks then is cut off, or unheard on a pseudo-terminal.
+        """
+        self._handle, self._is_down = handle, is_down
         self._thread = threading.Thread(target=self._serve, name="firmware", daemon=True)
         self._thread.start()
 
@@ -173,6 +180,9 @@ class WirePorts:
             client, _ = listener.accept()
         except OSError:
             return  # it was gone before we came
+        if self._is_down():
+            client.close()
+            return
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line = _Line(client.fileno(), client.recv, client.send, client.close)
@@ -188,6 +198,12 @@ class WirePorts:
             data = b""
         if not data:
             self._drop(line)
+            return
+        if self._is_down():
+            if line.fd in self._terminals:
+                line.parser.clear()
+            else:
+                self._drop(line)
             return
         line.heard_s = time.monotonic()
         self._answer(line, line.parser.feed(data))

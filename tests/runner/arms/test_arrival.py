@@ -116,6 +116,17 @@ def test_a_sag_beyond_the_tolerance_gets_one_corrective_move():
     assert np.abs(arrival.residual_deg).max() < 0.1
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_an_arm_that_reports_its_sag_is_brought_within_a_millimetre_by_one_corrective_move(seed):
+    rng = np.random.default_rng(seed)
+    sag = rng.uniform(-2.6, 2.6, 6)
+    sag[1] = rng.uniform(0.3, 2.6)  # with gravity, as recorded
+    inner = SlowArm(sag=sag)
+    record = moved(inner, tolerance_deg=3.0, correct=True).record
+    assert len(inner.sent) == 2
+    assert np.linalg.norm(np.subtract(record.tcp_read_back_m, record.tcp_commanded_m)) <= 0.001
+
+
 def test_a_sag_inside_the_tolerance_is_corrected_only_when_asked():
     sag = np.array([0.0, 1.5, 0, 0, 0, 0])
     left = moved(SlowArm(sag=sag), tolerance_deg=3.0)
@@ -202,6 +213,37 @@ def test_an_arm_that_never_rests_runs_into_the_deadline_and_is_told_to_hold_stil
     assert late.value.deadline_s == CONFIG.arm.deadline_s
     assert inner.stops == 1
     assert inner.t == pytest.approx(CONFIG.arm.deadline_s, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "read_back"), [({"stuck_at": 25.0}, True), ({"tremble_deg": 1.0}, False), ({"deaf": 1000}, False)]
+)
+def test_a_move_that_did_not_arrive_is_written_down_too(trouble, read_back):
+    inner = SlowArm(**trouble)
+    control = control_of(inner, max_step_deg=180.0)
+    with pytest.raises((MoveStalled, MoveTimedOut, NoReading)):
+        control.move("m", GOAL[None], tolerance_deg=3.0)
+    record = control.failed
+    assert (record.label, record.arrived) == ("m", False)
+    assert record.commanded == pytest.approx(GOAL)
+    assert record.duration_s > 3.0
+    assert (record.post_actual is not None) == read_back
+    assert inner.stops == 1
+    if read_back:
+        assert record.post_actual[0] == pytest.approx(25.0)
+        assert record.post_max_delta_deg == pytest.approx(15.0)
+        assert record.settle_s is not None
+    inner.stuck_at, inner.tremble_deg, inner.lost, inner.deaf = None, 0.0, 0, 0
+    control.move("m", GOAL[None], tolerance_deg=3.0)
+    assert control.failed is None
+
+
+def test_an_arm_that_creeps_on_for_ever_meets_the_deadline_too():
+    """It is still between its readings, and always a little nearer: neither rest nor stall ends that."""
+    inner = SlowArm(rate=0.2)
+    with pytest.raises(MoveTimedOut):
+        moved(inner, settings={"still_deg": 0.1, "deadline_s": 30.0})
+    assert inner.stops == 1
 
 
 def test_lost_readings_are_counted_and_never_used():

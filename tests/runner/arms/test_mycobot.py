@@ -9,11 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from runner.arms.errors import ArmError, ArmRestarted, NoReading, ReadingRejected
+from runner.arms.arrival import MoveControl
+from runner.arms.errors import ArmError, ArmLost, ArmRestarted, NoReading, ReadingRejected
+from runner.arms.guard import GuardedArm, GuardRules
 from runner.arms.mycobot import MyCobotArm, thinned
 from runner.arms.protocol import Clock
 from runner.arms.readings import Readings
 from runner.config import Config
+from runner.kinematics.fk import tool_points_m
 from runner.twin.firmware.direct import direct_arm
 from runner.twin.firmware.faults import FaultyFirmware
 from runner.twin.setup import Twin, build_twin
@@ -138,6 +141,76 @@ def test_a_goal_that_was_not_heard_is_told_once_more_and_one_that_was_is_not(wir
         w.arm.read_angles_deg()
     assert len(told) == 2  # and then it is a stall, which is not the driver's to judge
     w.arm.stop()
+
+
+def test_a_goal_that_was_not_heard_on_the_way_is_told_again_once_the_arm_stands(wired):
+    """The one before was still being gone to when it was handed over: the arm moved on after it."""
+    w = wired("deaf@0.7")
+    path = np.array([[20.0, 0, 0, 0, 0, -30], [20.0, 25, 0, 0, 0, -30]])
+    w.arm.send_path(path, speed_percent=40)
+    for _ in range(40):
+        w.clock.sleep(0.2)
+        w.arm.read_angles_deg()
+    assert w.firmware.begun == ["deaf"]
+    assert w.true_deg() == pytest.approx(path[-1], abs=0.5)
+
+
+def test_an_arm_that_went_elsewhere_is_not_told_again(wired):
+    w = wired("drives-to-stop@0")
+    w.clock.sleep(0.1)
+    w.arm.send_path(THERE[None], speed_percent=80)
+    for _ in range(40):
+        w.clock.sleep(0.2)
+        w.arm.read_angles_deg()
+    assert w.true_deg()[4] == pytest.approx(w.arm.model.max_deg[4], abs=1)
+
+
+def test_a_line_that_comes_back_is_waited_for_and_the_motion_goes_on(wired):
+    w = wired("line-drops@0.5")
+    path = np.array([[20.0, 0, 0, 0, 0, -30], [20.0, 25, 0, 0, 0, -30]])
+    w.arm.send_path(path, speed_percent=40)
+    w.clock.sleep(1.0)
+    assert w.arm.read_angles_deg() == pytest.approx(w.true_deg(), abs=1)
+    assert w.clock.now_s() > 3.5
+    w.clock.sleep(4.0)
+    assert w.arm.read_angles_deg() == pytest.approx(path[-1], abs=0.5)
+    assert w.firmware.beyond_limits == 0
+
+
+def test_a_line_that_stays_away_is_a_fault(wired, monkeypatch):
+    w = wired("line-drops@0.5")
+    monkeypatch.setattr("runner.twin.firmware.fault_kinds.LineDrops.line_is_down", lambda *_: True)
+    w.clock.sleep(1.0)
+    with pytest.raises(ArmLost, match="no route to host"):
+        w.arm.read_angles_deg()
+    with pytest.raises(ArmLost):
+        w.arm.stop()
+
+
+def test_goals_that_cut_each_other_short_still_end_at_the_last(wired):
+    w = wired("cuts-short@0")
+    path = np.array([[20.0, 0, 0, 0, 0, -30], [20.0, 25, 0, 0, 0, -30], [0.0, 25, 0, 0, 0, -30]])
+    w.arm.send_path(path, speed_percent=40)
+    w.clock.sleep(6.0)
+    assert w.true_deg() == pytest.approx(path[-1], abs=0.5)
+
+
+@pytest.mark.parametrize("kind", ["new", "old"])
+def test_an_arm_that_reports_its_sag_is_brought_to_a_millimetre_by_one_corrective_move(wired, kind, base):
+    w, settings = wired("sag@0", kind=kind), Config()
+    guard = GuardedArm(w.arm, base, GuardRules.of(w.arm.model, settings.arm, settings.table, settings.guard))
+    mover = MoveControl(guard, w.clock, base, settings.arm)
+
+    def off_mm(correct: bool) -> float:
+        label = "corrected" if correct else "as it sags"
+        record = mover.move(label, THERE[None], tolerance_deg=3.0, correct=correct).record
+        assert record.retried == correct
+        meant = tool_points_m(THERE, w.arm.model)
+        return float(np.linalg.norm(base.to_base(np.array(w.twin.truth().tool_m)) - meant)) * 1000.0
+
+    assert off_mm(correct=False) > 5.0
+    mover.move("away", HOME[None], tolerance_deg=3.0)
+    assert off_mm(correct=True) <= 1.0
 
 
 def test_nonsense_is_no_reading(wired):

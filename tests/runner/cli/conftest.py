@@ -1,9 +1,13 @@
-"""What the tests of the command line share: calling it, golden logs, a cell with runs in it."""
+"""What the tests of the command line share: calling it, golden logs, a cell with runs in it, a served twin."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from runs.schema.run import Ending
 from runs.store import RunHeader, RunStore
 
 ROOT = Path(__file__).resolve().parents[3]
+PATIENCE_S = 60.0  # for a machine with much else to do
 
 
 @dataclass(frozen=True)
@@ -96,3 +101,43 @@ def certificate_for() -> Callable[..., Certificate]:
         )
 
     return make
+
+
+class Serving:
+    """One server and what it said when it was ready."""
+
+    def __init__(self, cell: Path, *options: str) -> None:
+        self.cell = cell
+        command = [sys.executable, "-c", "from runner.cli.main import main; main()", "twin", "serve", *options]
+        self.process = subprocess.Popen(
+            [*command, "--cell", str(cell), "--json"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ready(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self.process.communicate()[1]
+        return json.loads(line)
+
+    def end(self, how: int = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def serve(tmp_path) -> Iterator[Callable[..., Serving]]:
+    started = []
+
+    def make(*options: str, cell: Path = tmp_path / "cell") -> Serving:
+        started.append(Serving(cell, *options))
+        return started[-1]
+
+    yield make
+    for serving in started:
+        serving.process.kill()
+        serving.process.communicate()

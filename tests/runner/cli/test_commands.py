@@ -1,4 +1,4 @@
-"""Every command once, for people and for programs: init, doctor, table, calibrate, judge, detect, stop."""
+"""Every command once, for people and for programs: init, table, calibrate, judge, detect, stop."""
 
 from __future__ import annotations
 
@@ -86,39 +86,6 @@ def test_init_with_a_wrong_setting_makes_nothing(trialcell, tmp_path):
     assert told.code == 2
     assert "block.side_mm" in told.err
     assert not (tmp_path / "bench").exists()
-
-
-def test_doctor_is_well_with_a_prepared_cell_and_says_what_it_saw(trialcell, cell_copy):
-    told = trialcell("doctor", "--cell", cell_copy, "--json")
-    assert told.code == 0
-    assert told.object["well"] is True
-    checks = {row["check"]: row["told"] for row in told.object["checks"]}
-    assert "rows" in checks["reach table"]
-    assert "px, plane" in checks["calibration"]
-    assert trialcell("doctor", "--cell", cell_copy).out.count("✓") == len(checks)
-
-
-def test_doctor_looks_at_a_cell_that_is_not_made_yet_without_making_it(trialcell, tmp_path):
-    told = trialcell("doctor", "--cell", tmp_path / "new")
-    assert told.code == 0
-    assert "is not made yet" in told.out
-    assert not (tmp_path / "new").exists()
-
-
-def test_doctor_says_what_is_wrong_and_what_to_do(trialcell, cell_copy):
-    (cell_copy / "calibration" / "plane.json").write_text("{}", encoding="utf-8")
-    trialcell("stop", "--cell", cell_copy, "--by", "Maya", "--why", "smoke")
-    told = trialcell("doctor", "--cell", cell_copy, "--json")
-    assert told.code == 3
-    wrong = {row["check"]: row["next_step"] for row in told.object["checks"] if not row["well"]}
-    assert set(wrong) == {"calibration", "stop"}
-    assert wrong["stop"] == "trialcell stop --clear"
-
-
-def test_doctor_can_take_a_picture(trialcell, cell_copy):
-    told = trialcell("doctor", "--cell", cell_copy, "--picture", "--json")
-    assert told.code == 0
-    assert "1280×720 px" in {row["check"]: row["told"] for row in told.object["checks"]}["camera"]
 
 
 def test_table_show_says_what_is_in_it(trialcell, cell_copy):
@@ -291,6 +258,9 @@ def test_stop_is_latched_and_cleared_by_a_person(trialcell, tmp_path):
     assert told.code == 0
     assert told.object["latched"] is True
     assert told.object["stop"]["why"] == "smoke"
+    nobody = trialcell("stop", "--cell", cell, "--clear")
+    assert nobody.code == 2
+    assert "say who has looked at the cell, --by NAME" in nobody.err
     cleared = trialcell("stop", "--cell", cell, "--clear", "--by", "Maya", "--json")
     assert (cleared.object["latched"], cleared.object["was"]["by"]) == (False, "Maya")
     assert "no stop was latched" in trialcell("stop", "--cell", cell, "--clear").out

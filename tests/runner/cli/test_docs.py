@@ -40,8 +40,8 @@ def photos(tmp_path_factory) -> Path:
 
 
 LONG = {  # rendered sets, whole scans, many trials
-    *("arms.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
-    "kinematics.md",
+    *("arms.md", "batch.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
+    *("corrections.md", "faults.md", "kinematics.md"),
     *("motion.md", "reach-table.md", "report.md", "review.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
 }
 WITH_COMMANDS = [
@@ -57,7 +57,13 @@ def test_every_command_on_the_page_works(page, trialcell, cell_copy, photos, cla
     shutil.copytree(photos, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     assert cell_copy == tmp_path / "cell"
-    if page.name in {"run-log.md", "index.md", "report.md", "review.md"}:  # they read what a trial left
+    if page.name in {
+        "corrections.md",
+        "run-log.md",
+        "index.md",
+        "report.md",
+        "review.md",
+    }:  # they read what a trial left
         assert trialcell("run", "--seed", "1").code == 0
     for line in commands_of(page):
         told = trialcell(*shlex.split(line)[1:])

@@ -120,12 +120,12 @@ def test_doctor_says_what_a_server_really_does(claude_server, trialcell, tmp_pat
         (blind, 6, "does not tell two pictures apart"),
     ):
         claude_server.always = claude_server.reply(content)
-        told = trialcell("doctor", "--judge", "--cell", cell, "--json")
+        told = trialcell("doctor", "--quick", "--judge", "--cell", cell, "--json")
         assert told.code == code, told.out
         (row,) = [row for row in told.object["checks"] if row["check"] == "judge"]
         assert words in row["told"]
     claude_server.always = claude_server.error(401)
-    assert trialcell("doctor", "--judge", "--cell", cell).code == 6
+    assert trialcell("doctor", "--quick", "--judge", "--cell", cell).code == 6
     before = len(claude_server.seen)
     assert trialcell("doctor", "--cell", cell).code == 0
     assert len(claude_server.seen) == before

@@ -8,9 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pymycobot.mecharmsocket import MechArmSocket
@@ -27,46 +25,6 @@ TRIAL = (
 
 
 METAL = ("--set", "arm.kind=mycobot-tcp", "--set", "arm.address=127.0.0.1:1")
-
-
-class Serving:
-    """One server and what it said when it was ready."""
-
-    def __init__(self, cell: Path, *options: str) -> None:
-        self.cell = cell
-        command = [sys.executable, "-c", "from runner.cli.main import main; main()", "twin", "serve", *options]
-        self.process = subprocess.Popen(
-            [*command, "--cell", str(cell), "--json"],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def ready(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.process.communicate()[1]
-        return json.loads(line)
-
-    def end(self, how: int = signal.SIGTERM) -> int:
-        self.process.send_signal(how)
-        return self.process.wait(PATIENCE_S)
-
-
-@pytest.fixture
-def serve(tmp_path) -> Iterator[Callable[..., Serving]]:
-    started = []
-
-    def make(*options: str, cell: Path = tmp_path / "cell") -> Serving:
-        started.append(Serving(cell, *options))
-        return started[-1]
-
-    yield make
-    for serving in started:
-        serving.process.kill()
-        serving.process.communicate()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

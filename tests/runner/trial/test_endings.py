@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 from runner.arms.errors import ArmError, ReadingRejected
+from runner.cell import open_cell
+from runner.rig import Request, build_rig
+from runner.trial.sequence import run_trial
+from runner.trial.stop import StopSwitch
 from runner.twin.world import Resting
 from runs.errors import StorageUnwritable
 from runs.events import StageStarted
 from runs.latch import StopLatch
+from runs.schema.motion import GuardRecord
+from runs.store import RunStore
 from vision.errors import CameraUnavailable
 
+QUICK = ("arm.speed_percent=60", "arm.send_wait_s=0.2", "camera.captures=1", "camera.settle_s=0.3")
 FAR = (0.0, -0.35)
 
 
@@ -219,6 +226,29 @@ def test_a_stop_latched_under_way_stops_the_trial_where_it_is(play, cell_copy):
     assert log.ending.block_held is True
     assert played.drops_mm == []
     played.check_at_rest()
+
+
+@pytest.mark.parametrize("firmware", ["none", pytest.param("new", marks=pytest.mark.slow)])
+def test_a_stop_latched_while_the_arm_moves_holds_it_still_there(cell_copy, firmware):
+    opened = open_cell(cell_copy, [*QUICK, f"twin.firmware={firmware}"])
+    store, switch = RunStore(opened.runs_dir), StopSwitch()
+    with build_rig(opened, Request(seed=13), switch=switch, progress=lambda _: None) as rig:
+
+        def latch(record):  # the guard has answered; the motion is sent next
+            if isinstance(record, GuardRecord) and record.label == "stage3_approach_pick":
+                StopLatch(cell_copy).set(by="Maya", why="a hand on the table")
+
+        log = run_trial(rig.bench, store, switch=switch, observer=latch)
+        stood = np.array(rig.twin.truth().angles_deg)
+        rig.twin.clock.sleep(3.0)
+        later = np.array(rig.twin.truth().angles_deg)
+    goal = np.array(log.lookups[0].target_angles)
+    assert (log.result, log.ending.stage, log.ending.at_rest) == ("stopped", "stage3_approach_pick", True)
+    assert "latched by Maya: a hand on the table" in log.ending.reason
+    cut_off = log.moves[-1]
+    assert (cut_off.label, cut_off.arrived, cut_off.post_actual) == ("stage3_approach_pick", False, None)
+    assert np.abs(later - stood).max() < 0.5
+    assert np.abs(later - goal).max() > 5.0, "it went on to its goal"
 
 
 @pytest.mark.slow

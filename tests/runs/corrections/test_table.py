@@ -1,4 +1,4 @@
-"""The correction table: keys of squares, the field's rule, nothing learned from nonsense."""
+"""The table of lessons: keys of squares, before and after, nothing learned from nonsense."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.corrections.table import SQUARE_MM, BelongsTo, CorrectionTable, Sample, cell_key
+from runs.corrections.table import SQUARE_MM, BelongsTo, CorrectionTable, Lesson, cell_key
 
 HERE = BelongsTo(calibration_hash="c1", table_hash="t1", profile="field")
 FIELD_TARGET = (0.21638682556152344, 0.25895468139648437)
 metres = st.floats(-0.5, 0.5)
 
 
-def taught(*samples_mm, at=FIELD_TARGET, phase="pick"):
-    table = CorrectionTable(belongs_to=HERE)
-    for number, sample in enumerate(samples_mm):
-        table, _ = table.learn(phase, at, sample, run_id=f"run_{number:04d}", at="2026-07-01T00:00:00Z")
-    return table
+def lesson(sample_mm, at=FIELD_TARGET, phase="pick", run=0, **more):
+    return Lesson.of(phase, at, sample_mm, run_id=f"run_{run:04d}", at="2026-07-01T00:00:00Z", **more)
+
+
+def taught(*samples_mm, **where):
+    lessons = [lesson(sample, run=number, **where) for number, sample in enumerate(samples_mm)]
+    return CorrectionTable(belongs_to=HERE).learned(*lessons)
 
 
 def parts(key):
@@ -78,39 +80,10 @@ def test_a_point_that_is_none_has_no_key(bad):
         cell_key("pick", bad)
 
 
-def test_the_fields_correction_gives_the_fields_target():
-    dx, dz = -2.7379570007324063, -8.326774597167976
-    table = taught((dx - 1.5, dz), (dx, dz + 2.0), (dx + 1.5, dz - 2.0))
-    target, use = table.apply("pick", FIELD_TARGET)
-    assert use.cell_key == "pick_x220_z260"
-    assert use.n == 3
-    assert use.applied
-    assert (round(use.target_before_mm[0], 2), round(use.target_before_mm[1], 2)) == (216.39, 258.95)
-    assert (round(use.target_after_mm[0], 2), round(use.target_after_mm[1], 2)) == (219.12, 267.28)
-    assert target == pytest.approx((0.21912478256225584, 0.26728145599365233), abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2])
-def test_fewer_than_three_samples_correct_nothing(n):
-    table = taught(*[(-3.0, 4.0)] * n)
-    target, use = table.apply("pick", FIELD_TARGET)
-    assert target == FIELD_TARGET
-    assert not use.applied
-    assert use.n == n
-    assert use.target_after_mm == use.target_before_mm
-    assert (use.dx_mm, use.dz_mm) == ((None, None) if n == 0 else (-3.0, 4.0))
-
-
-def test_phases_and_squares_are_apart():
-    table = taught(*[(5.0, 5.0)] * 3)
-    assert not table.apply("place", FIELD_TARGET)[1].applied
-    assert not table.apply("pick", (FIELD_TARGET[0] + 0.02, FIELD_TARGET[1]))[1].applied
-    assert table.apply("pick", (FIELD_TARGET[0] + 0.001, FIELD_TARGET[1]))[1].applied
-
-
 def test_learning_says_before_and_after_and_leaves_the_old_table_alone():
     old = taught((1.0, 2.0), (3.0, 4.0))
-    new, change = old.learn("pick", FIELD_TARGET, (5.0, 9.0), run_id="run_0009", at="2026-07-01T00:00:00Z")
+    more = lesson((5.0, 9.0), run=9)
+    change, new = old.change(more), old.learned(more)
     assert change.before == (2.0, 3.0, 2)
     assert change.after == (3.0, 5.0, 3)
     assert change.sample_mm == (5.0, 9.0)
@@ -119,48 +92,46 @@ def test_learning_says_before_and_after_and_leaves_the_old_table_alone():
     assert old.content_hash != new.content_hash
 
 
-def test_a_true_offset_is_found_and_kept_also_once_it_is_corrected():
-    """Samples from corrected trials are set off against what was corrected, so the mean doesn't drift back."""
-    bias_mm = (-4.0, 7.0)
-    table = CorrectionTable(belongs_to=HERE)
-    for number in range(12):
-        target, use = table.apply("pick", FIELD_TARGET)
-        tip_minus_block = tuple((target[i] - FIELD_TARGET[i]) * 1000 + bias_mm[i] for i in range(2))
-        table, _ = table.learn("pick", FIELD_TARGET, tip_minus_block, run_id=f"r{number}", at="", applied=use)
-    mean = table.mean_mm("pick_x220_z260")
-    assert mean is not None
-    assert mean[:2] == pytest.approx(bias_mm, abs=1e-6)
-    target, _ = table.apply("pick", FIELD_TARGET)
-    assert (target[0] - FIELD_TARGET[0]) * 1000 + bias_mm[0] == pytest.approx(0, abs=1e-6)
-
-
 @pytest.mark.parametrize("sample", [(math.nan, 0.0), (0.0, -math.inf)])
 def test_a_measurement_that_is_none_teaches_nothing(sample):
     with pytest.raises(ValueError, match="no measurement"):
-        taught(sample)
+        lesson(sample)
+
+
+def test_a_place_that_is_none_teaches_nothing():
+    with pytest.raises(ValueError, match="no point"):
+        lesson((1.0, 1.0), at=(math.nan, 0.2))
 
 
 def test_the_hash_is_that_of_the_content_not_of_the_order_of_squares():
     def at(*points):
-        table = CorrectionTable(belongs_to=HERE)
-        for x_m in points:
-            table, _ = table.learn("pick", (x_m, 0.2), (1.0, 1.0), run_id="r", at="t")
-        return table
+        return CorrectionTable(belongs_to=HERE).learned(*[lesson((1.0, 1.0), at=(x_m, 0.2)) for x_m in points])
 
     assert at(0.1, 0.2).content_hash == at(0.2, 0.1).content_hash
     assert at(0.1, 0.2).content_hash != at(0.1, 0.3).content_hash
 
 
-def test_what_a_table_belongs_to_has_a_key_of_its_own():
-    others = [
-        HERE.model_copy(update={"calibration_hash": "c2"}),
-        HERE.model_copy(update={"table_hash": "t2"}),
-        HERE.model_copy(update={"profile": "perfect"}),
-        HERE.model_copy(update={"profile": None}),
-    ]
-    assert len({HERE.key, *(other.key for other in others)}) == 5
+def test_lessons_stand_by_run_and_none_is_taken_twice():
+    first, second = lesson((1.0, 1.0), run=1), lesson((2.0, 2.0), run=2, at=(0.1, 0.1))
+    table = CorrectionTable(belongs_to=HERE).learned(second, first)
+    assert table.lessons == [first, second]
+    assert table.missing_from([second, lesson((3.0, 3.0), run=3), first]) == [lesson((3.0, 3.0), run=3)]
 
 
-def test_a_sample_knows_what_was_corrected_when_it_was_taken():
-    sample = Sample(run_id="r", at="t", tip_minus_block_mm=(-0.9, -13.0), applied_mm=(-2.7, -8.3))
-    assert sample.uncorrected_mm == pytest.approx((-3.6, -21.3))
+def test_what_a_table_belongs_to_has_a_key_of_its_own_and_says_what_differs():
+    others = {
+        "calibration": HERE.model_copy(update={"calibration_hash": "c2"}),
+        "reach table": HERE.model_copy(update={"table_hash": "t2"}),
+        "profile": HERE.model_copy(update={"profile": "perfect"}),
+        "tool": HERE.model_copy(update={"tool": "longer"}),
+    }
+    assert len({HERE.key, *(other.key for other in others.values())}) == 5
+    for word, other in others.items():
+        assert HERE.unlike(other) == [word]
+
+
+def test_a_lesson_knows_what_was_corrected_when_it_was_taken():
+    was = Lesson(
+        run_id="r", at="t", phase="pick", xz_m=(0.2, 0.2), tip_minus_block_mm=(-0.9, -13.0), applied_mm=(-2.7, -8.3)
+    )
+    assert was.uncorrected_mm == pytest.approx((-3.6, -21.3))

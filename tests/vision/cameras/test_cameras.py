@@ -138,7 +138,7 @@ def test_the_preflight_tells_dark_blurred_capped_and_overexposed_from_good(overh
 
 
 def test_a_frozen_camera_repeats_itself_to_the_bit(overhead, paint):
-    one, other = (Frame(paint(overhead, seed=s), "", s, "x") for s in (0, 1))
+    one, other = (paint(overhead, seed=s) for s in (0, 1))
     assert frozen([one, one])
     assert not frozen([one, other])
     assert not frozen([one])

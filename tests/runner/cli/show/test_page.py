@@ -11,6 +11,7 @@ from rich.console import Console
 from runner.cli.show.page import page
 from runs.figures import Figures, clean, name_of, unit_of
 from runs.migrate import load_log
+from runs.schema.motion import HealthRecord
 from runs.schema.run import Note, RunLog
 
 
@@ -150,3 +151,18 @@ def test_names_are_for_people():
     assert name_of("n_captures") == "captures"
     assert unit_of("post_actual") == ("°", 2)
     assert clean("a\x00b") == "a�b"
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_how_the_arm_was_stands_on_the_page(golden, full):
+    asked = HealthRecord(
+        stage="stage1", powered=True, error_code=0, servos_enabled=True, temperatures_c=(35.0, 41.0, 36.5),
+        voltages_v=(12.1, 11.9, 12.0), reboot_count=7, firmware="7.2", at="2026-07-03T13:23:11.000Z",
+    )  # fmt: skip
+    log = load_log(golden / "v1.json").model_copy(update={"health": (asked,)})
+    text = shown(log, full=full)
+    assert "The arm's condition" in text
+    if full:
+        assert missing({"health": [asked.model_dump(mode="json")]}, text) == {}
+    else:
+        assert "servos at (35, 41, 36) °C" in " ".join(text.split())

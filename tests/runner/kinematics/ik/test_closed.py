@@ -70,6 +70,19 @@ def test_no_branch_of_twenty_thousand_poses_is_missed(solver) -> None:
     assert max(nearest_to(q[i], found.of(i)) for i in range(len(q))) < 1e-5
 
 
+@settings(deadline=None, max_examples=40)
+@given(arrays(float, 6, elements=st.floats(0, 0.9)), st.integers(0, 10_000))
+def test_narrow_limits_keep_just_the_branches_inside_them(begin: np.ndarray, seed: int) -> None:
+    low = ARM.min_deg + begin * SPAN
+    narrow = JointLimits(low, np.minimum(low + 0.5 * SPAN, ARM.max_deg))
+    start, T = (narrow.min_deg + narrow.max_deg) / 2.0, tool_pose(inside(20, seed), ARM)
+    wide, found = ClosedForm(ARM).solve_all_batch(T, start), ClosedForm(ARM, limits=narrow).solve_all_batch(T, start)
+    for i in range(len(T)):
+        kept = [q for q in wide.of(i) if narrow.hold(q)]
+        assert len(found.of(i)) == len(kept)
+        assert np.abs(found.of(i) - np.reshape(kept, (-1, 6))).max(initial=0.0) < 1e-6
+
+
 def test_numpy_gives_the_same_branches_as_machine_code(solver, monkeypatch) -> None:
     T = tool_pose(inside(400, 2), ARM)
     compiled = solver.solve_all_batch(T)

@@ -1,0 +1,90 @@
+"""How a trial of a batch ended, in the batch's own words: from its log, whoever has brought that to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from time import monotonic, sleep
+
+from runner.trial.condition import RESTED
+from runs.batch_records import TrialEnded, TrialStarted
+from runs.batch_state import BatchState
+from runs.batches import BatchFolder
+from runs.errors import NotARunLog, RunInProgress
+from runs.events import utc_text
+from runs.schema.run import RunLog
+from runs.store import RunStore
+
+_WRITER_GONE_S = 10.0
+
+
+def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
+    """The end of a run as an event. One without an end of its own was cut off."""
+    tips = [tip.diff.dist_mm for tip in log.tip_measurements if tip.diff is not None]
+    return TrialEnded(
+        at=utc_text(),
+        start=start,
+        run_id=log.run_id,
+        result=log.result or "crashed",
+        reason=None if log.ending is None else log.ending.reason,
+        attempts=len(log.pick_attempts),
+        duration_s=log.duration_s,
+        wall_s=log.wall_s,
+        truth_in_box=in_box,
+        cut_off=log.recovered and log.duration_s is None,
+        tip_mm=tips[0] if tips else None,
+        rested_s=_rested_s(log),
+    )
+
+
+def _rested_s(log: RunLog) -> float:
+    """How long a trial's first stage took that had to wait for hot servos; 0 where none had."""
+    if not any(record.stage == RESTED for record in log.health):
+        return 0.0
+    return next((stage.duration_s or 0.0 for stage in log.stage_records if stage.name == "stage1"), 0.0)
+
+
+def close_cut_off(
+    batch: BatchFolder, state: BatchState, store: RunStore, *, among: Collection[int] | None = None
+) -> list[TrialEnded]:
+    """Every trial that began and whose end was not told: told now, from its log, which is closed first.
+
+    A run that came to its end and was not told of counts with the result that it had. One that was cut off is closed as
+    crashed, and its start is due again. One that never began leaves nothing behind.
+
+    Args:
+        among: only these starts, while others may be under way; None: all.
+
+    Raises:
+        RunInProgress: its writer is still alive.
+        StorageUnwritable: it can't be closed.
+    """
+    found: list[TrialEnded] = []
+    for begun in [each for each in state.open.values() if among is None or each.start in among]:
+        ended = _closed(begun, store)
+        if ended is None:
+            continue
+        batch.add(ended)
+        state.add(ended)
+        found.append(ended)
+    if among is not None:
+        return found
+    resets = RunStore(batch.resets_dir)
+    for entry in resets.list():
+        if entry.state == "interrupted":
+            with suppress(NotARunLog):
+                resets.recover(entry.run_id)
+    return found
+
+
+def _closed(begun: TrialStarted, store: RunStore) -> TrialEnded | None:
+    if not (store.runs_dir / begun.run_id).is_dir():
+        return None
+    patience_s = monotonic() + _WRITER_GONE_S
+    while True:
+        try:
+            return ended_of(store.recover(begun.run_id), begun.start, in_box=None)
+        except RunInProgress:  # a worker whose parent has died goes too, but not in the same moment
+            if monotonic() > patience_s:
+                raise
+            sleep(0.1)

@@ -1,0 +1,277 @@
+"""One session of a batch: starts in a row with the box in one place, in one world or at one arm.
+
+Puts the scene to each start, runs its trial under the plan's run id and writes both down. What it can't do it says: a
+person is called, or the batch pauses. It decides nothing about what a trial was worth.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from runner.batch.call import call_person
+from runner.batch.desk import Cells, Desk, last_picture, open_desk
+from runner.batch.ends import ended_of
+from runner.batch.lessons import kept_for_the_round, uses_in_round
+from runner.batch.logs import LogsSoFar
+from runner.batch.pause import Pause
+from runner.batch.thin import thin
+from runner.config import Config
+from runner.trial.bench import Bench
+from runner.trial.notebook import Observer
+from runner.trial.reset import Goal, Reset, run_reset
+from runner.trial.sequence import run_trial
+from runs.batch_records import BatchPlan, PlannedStart, ResetEnded, Rested, SceneMade, TrialStarted
+from runs.batch_state import BatchState
+from runs.batches import BatchFolder, planned_run_id
+from runs.errors import RunExists, TrialcellError
+from runs.events import utc_text
+from runs.latch import StopLatch
+from runs.schema.run import RunLog
+from runs.store import RunStore, run_name
+
+_WAITS_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """The batch can't go on, or shall not: why, and whose doing it is."""
+
+    by: Literal["person", "call", "disk", "faults", "latch"]
+    why: str
+
+
+_ASKED = Halt("person", "a person asked for it")
+
+
+class _DeskLost(Exception):
+    """Arm or camera failed between two trials."""
+
+
+class Session:
+    """Runs planned starts, one after the other, in one process."""
+
+    def __init__(
+        self,
+        cells: Cells,
+        batch: BatchFolder,
+        plan: BatchPlan,
+        pause: Pause,
+        *,
+        observer: Observer | None = None,
+        preparing: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._cells, self._batch, self._plan, self._pause = cells, batch, plan, pause
+        self._observer, self._preparing = observer, preparing
+        self._cell = next(iter(cells.values()))
+        self._store, self._resets = RunStore(self._cell.runs_dir), RunStore(batch.resets_dir)
+        self._taken = {start.index for start in plan.starts if self._number_taken(start)}
+        self._logs = LogsSoFar(self._store, self._resets)
+        self._faults = self._invalid = 0
+        self._tries: set[int] = set()
+
+    @property
+    def _config(self) -> Config:
+        return self._cell.config
+
+    def run(self, starts: list[PlannedStart]) -> Halt | None:
+        """All these starts, or why not.
+
+        Raises:
+            TrialcellError: what the cell lacks, or a record that can't be written.
+        """
+        left = list(starts)
+        state = BatchState.of(self._plan, self._batch.events())
+        uses = uses_in_round(state, starts[0].round)
+        self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
+        while left:
+            halt = self._asked()
+            if halt is not None:
+                return halt
+            desk = self._reached(left[0])
+            if isinstance(desk, Halt):
+                return desk
+            try:
+                halt = self._at(desk, left)
+            finally:
+                desk.close()
+            if halt is not None:
+                return halt
+        return None
+
+    def _at(self, desk: Desk, left: list[PlannedStart]) -> Halt | None:
+        """As many of the starts as can be had without opening the desk anew; they are taken off the list."""
+        fresh = desk.twin is not None
+        while left:
+            try:
+                halt = self._asked() or self._one(desk, left[0], fresh=fresh)
+            except _DeskLost:
+                return None
+            if halt is not None:
+                return halt
+            left.pop(0)
+            fresh = False
+            if self._faults:
+                return None  # whatever has failed is connected anew, or made anew
+        return None
+
+    def _asked(self) -> Halt | None:
+        """Whether to stop before the next start."""
+        if self._pause.asked:
+            return _ASKED
+        stop = StopLatch(self._cell.folder).read()
+        if stop is not None:
+            return Halt("latch", f"a stop is latched: {stop.why} (by {stop.by})")
+        settings = self._config.batch
+        free_mb = shutil.disk_usage(self._batch.folder).free / 2**20
+        if free_mb < settings.min_free_mb:
+            return Halt("disk", f"only {free_mb:.0f} MB of disk are free (batch.min_free_mb: {settings.min_free_mb})")
+        if self._faults >= settings.faults_in_a_row:
+            return self._called(None, f"{self._faults} trials in a row have crashed", "faults", "trialcell doctor")
+        return None
+
+    def _reached(self, start: PlannedStart) -> Desk | Halt:
+        """Arm, camera and benches. A device that does not answer is tried again for a while."""
+        waits, waited_s = iter(_WAITS_S), 0.0
+        while True:
+            try:
+                desk = open_desk(self._cells, start, self._pause.switch, self._preparing, tries=bool(self._tries))
+            except TrialcellError as error:
+                wait_s = next(waits, _WAITS_S[-1])
+                if error.family != "device":
+                    raise
+                if waited_s + wait_s > self._config.batch.reconnect_s:
+                    return self._called(start.index, error.message, "faults", error.next_step or "trialcell doctor")
+                self._batch.add(Rested(at=utc_text(), seconds=wait_s, why=error.message))
+                if self._pause.waits(wait_s):
+                    return _ASKED
+                waited_s += wait_s
+            else:
+                if desk.twin is not None:
+                    self._logs.new_world()
+                    self._batch.add(SceneMade(at=utc_text(), start=start.index, by="new world"))
+                return desk
+
+    def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
+        """The scene, then the trial."""
+        bench = desk.bench_for(start, self._plan.batch_id, tries=start.index in self._tries)
+        if not fresh:
+            desk.relight(start)
+            halt = self._scene(desk, bench, start)
+            if halt is not None:
+                return halt
+        log = self._tried(bench, start)
+        desk.share(bench)
+        self._faults = self._faults + 1 if log.result == "crashed" else 0
+        self._invalid = self._invalid + 1 if log.result == "invalid" else 0
+        thin(log, self._store.runs_dir / log.run_id, self._config.batch, start.index)
+        self._batch.add(ended_of(log, start.index, in_box=desk.in_box()))
+        if self._invalid >= self._config.batch.invalid_in_a_row:
+            why = "" if log.ending is None else log.ending.reason
+            self._invalid = 0
+            return self._called(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
+        return _ASKED if log.result == "stopped" else None
+
+    def _tried(self, bench: Bench, start: PlannedStart) -> RunLog:
+        """One trial of this start; a run id that is taken meanwhile is left to whoever took it."""
+        while True:
+            run_id = self._run_id(start)
+            self._taken.add(start.index)
+            self._batch.add(TrialStarted(at=utc_text(), start=start.index, run_id=run_id))
+            self._logs.begins(self._store, run_id)
+            try:
+                return run_trial(
+                    bench,
+                    self._store,
+                    switch=self._pause.switch,
+                    observer=self._observer,
+                    run_id=run_id,
+                    lessons=kept_for_the_round(self._batch, start.index),
+                    before=self._logs.under_way,
+                )
+            except RunExists:
+                continue
+
+    def _run_id(self, start: PlannedStart) -> str:
+        """The plan's for a first try, else the next number that no plan and no run has."""
+        if start.index not in self._taken:
+            return planned_run_id(self._plan, start.index)
+        last = max(self._store.last_number(), self._plan.first_number + len(self._plan.starts) - 1)
+        return run_name(last + 1, datetime.now(UTC))
+
+    def _number_taken(self, start: PlannedStart) -> bool:
+        return any(self._store.runs_dir.glob(f"run_{self._plan.first_number + start.index:04d}_*"))
+
+    def _scene(self, desk: Desk, bench: Bench, start: PlannedStart) -> Halt | None:
+        """The block to the planned start: by the arm, else by whoever is called."""
+        settings = self._config.batch
+        if settings.reset == "teleport" and desk.twin is not None and not desk.block_held():
+            desk.put_back(start)
+            self._batch.add(SceneMade(at=utc_text(), start=start.index, by="teleport"))
+            return None
+        goal = Goal(start.block_xz_m, start.block_yaw_deg, settings.start_tolerance_mm, settings.start_tolerance_deg)
+        switch = self._pause.switch
+        reset = run_reset(
+            bench,
+            self._resets,
+            goal,
+            attempts=settings.reset_attempts,
+            switch=switch,
+            observer=self._observer,
+            before=self._logs.under_way,
+        )
+        self._logs.begins(self._resets, reset.log.run_id)
+        desk.share(bench)
+        thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
+        self._batch.add(_reset_event(reset, start))
+        if reset.done:
+            return None
+        if reset.log.result == "stopped":
+            return _ASKED
+        if reset.log.result == "crashed":
+            self._faults += 1
+            raise _DeskLost
+        why = "" if reset.log.ending is None else reset.log.ending.reason
+        return self._person_comes(desk, bench, start, reset, why)
+
+    def _person_comes(self, desk: Desk, bench: Bench, start: PlannedStart, reset: Reset, why: str) -> Halt | None:
+        """Call a person. In the twin one may come at once; else the batch pauses until somebody has been there."""
+        x, z = (round(metres * 1000) for metres in start.block_xz_m)
+        suggestion = f"put the block on the table at ({x}, {z}) mm, then: trialcell batch resume"
+        comes = self._config.batch.person == "twin" and desk.twin is not None and not desk.block_held()
+        halt = self._called(start.index, f"the scene can't be reset: {why}", "call", suggestion, reset.log.run_id)
+        if not comes:
+            return halt
+        desk.put_back(start)
+        bench.arm.obstacles = bench.arm.obstacles.released()
+        desk.share(bench)
+        self._batch.add(SceneMade(at=utc_text(), start=start.index, by="twin person"))
+        return None
+
+    def _called(
+        self, start: int | None, why: str, by: Literal["call", "faults"], suggestion: str, reset_id: str | None = None
+    ) -> Halt:
+        picture = None if reset_id is None else last_picture(self._batch.resets_dir / reset_id)
+        call_person(self._batch, self._config.batch, start=start, why=why, suggestion=suggestion, picture=picture)
+        return Halt(by, why)
+
+
+def _reset_event(reset: Reset, start: PlannedStart) -> ResetEnded:
+    log = reset.log
+    return ResetEnded(
+        at=utc_text(),
+        start=start.index,
+        log=log.run_id,
+        done=reset.done,
+        tries=reset.tries,
+        reason=None if log.ending is None else log.ending.reason,
+        off_mm=reset.off_mm,
+        off_deg=reset.off_deg,
+        duration_s=log.duration_s,
+        found=next(
+            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
+        ),
+    )

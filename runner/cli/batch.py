@@ -1,0 +1,257 @@
+"""`trialcell batch`: many trials by a plan, with the scene reset in between; watched, stopped, gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from runner.cli.batch_plan import (
+    AOption,
+    BOption,
+    CountArgument,
+    FromOption,
+    KindOption,
+    SeedOption,
+    SetOption,
+    UntilOption,
+    plan,
+    planned,
+    settings_of,
+)
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.output import Output
+
+if TYPE_CHECKING:
+    from runner.batch.run import BatchRun, Engine
+    from runner.cell import Cell
+    from runs.batches import BatchFolder
+
+
+class _RunByDefault(TyperGroup):
+    """`batch 20` means `batch run 20`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A first word that is a number is the count of `run`."""
+        if args and args[0].isdigit():
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_RunByDefault, no_args_is_help=True, epilog="Example: trialcell batch 20   or   trialcell batch resume"
+)
+
+app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.csv")(plan)
+
+ProfileOption = Annotated[
+    Literal["perfect", "field"] | None, typer.Option(help="How imperfect the twin's arm and camera are.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Processes of a twin batch; by the settings one a core.")
+]
+NameArgument = Annotated[str, typer.Argument(metavar="[BATCH]", help="Its id or number; the latest by default.")]
+
+
+@app.command(epilog="Example: trialcell batch run 20 --kind halton --profile field")
+def run(
+    n: CountArgument = None,
+    kind: KindOption = "random",
+    file: FromOption = None,
+    seed: SeedOption = 1,
+    profile: ProfileOption = None,
+    a: AOption = None,
+    b: BOption = None,
+    set_: SetOption = None,
+    until: UntilOption = None,
+    workers: WorkersOption = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Run a batch of trials.
+
+    The arm puts the block back between two trials. Ctrl-C once: pause after the trial under way. Twice: stop now.
+    """
+    from runner.cell import open_cell
+
+    settings = settings_of(set_, profile)
+    opened = open_cell(cell, settings)
+    made = planned(opened, n, kind, file, seed, settings, a, b, until)
+    from runs.batches import BatchStore
+
+    return _go(opened, BatchStore(opened.folder).create(made), workers, Output(as_json=json))
+
+
+@app.command(epilog="Example: trialcell batch resume   or   trialcell batch resume 3 --workers 1")
+def resume(
+    name: NameArgument = "latest",
+    workers: WorkersOption = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Go on with a batch that was paused, stopped or killed.
+
+    What has a result stays; a trial that was cut off is closed as crashed and its start is run again.
+    """
+    from runner.cell import open_cell
+    from runs.batches import BatchStore
+
+    return _go(open_cell(cell), BatchStore(cell).find(name), workers, Output(as_json=json))
+
+
+@app.command(epilog="Example: trialcell batch status   or   trialcell batch status 3 --json")
+def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
+    """Say how far a batch is and how it goes, also while it runs."""
+    from rich.text import Text
+
+    from runner.cli.batch_view import figures
+    from runs.batch_state import BatchState
+    from runs.batches import BatchStore
+
+    batch = BatchStore(cell).find(name)
+    state = BatchState.of(batch.plan(), batch.events())
+    told = state.summary(running=batch.is_running())
+    lines = [Text(f"{batch.batch_id}: {told['state']}"), *figures(state)]
+    if told["paused"] and not told["running"]:
+        lines.append(Text(f"paused: {told['paused']}", style="yellow"))
+    for called in state.calls[-3:]:
+        lines.append(Text(f"a person was called: {called.why}\n  → {called.suggestion}", style="yellow"))
+    Output(as_json=json).answer({**told, "folder": str(batch.folder)}, *lines)
+    return 0
+
+
+@app.command(epilog="Example: trialcell batch stop   and once more for: now")
+def stop(
+    name: NameArgument = "latest",
+    now: Annotated[bool, typer.Option("--now", help="Don't wait for the end of the trial under way.")] = False,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Pause a batch that runs: after the trial under way; asked twice, at once."""
+    import getpass
+
+    from runs.batches import BatchStore
+
+    batch, out = BatchStore(cell).find(name), Output(as_json=json)
+    if not batch.is_running():
+        out.answer({"batch_id": batch.batch_id, "running": False}, f"{batch.batch_id} is not running")
+        return 0
+    at_once = batch.ask_to_stop(now=now, by=getpass.getuser())
+    when = "now" if at_once else "after the trial under way; say it again for: now"
+    out.answer({"batch_id": batch.batch_id, "running": True, "now": at_once}, f"{batch.batch_id} stops {when}")
+    return 0
+
+
+@app.command(epilog="Example: trialcell batch report   or   trialcell batch report 3 --out monday.html")
+def report(
+    name: NameArgument = "latest",
+    to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="By default in its folder.")] = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
+    """Write a batch as one HTML page that opens offline, with the pictures of its most telling trials."""
+    from rich.text import Text
+
+    from runs.batches import BatchStore
+
+    out, batch = Output(as_json=json), BatchStore(cell).find(name)
+    path = _reported(batch, cell, out, to)
+    out.answer({"batch_id": batch.batch_id, "out": str(path)}, Text(str(path), no_wrap=True))
+    return 0
+
+
+@app.command("list", epilog="Example: trialcell batch list")
+def list_(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
+    """List the batches of a cell."""
+    from rich.table import Table
+
+    from runner.cli.batch_view import rate_in_words
+    from runs.batch_state import BatchState
+    from runs.batches import BatchStore
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("batch", "state", "finished", "success"):
+        table.add_column(heading)
+    told = []
+    for batch in BatchStore(cell).list():
+        state = BatchState.of(batch.plan(), batch.events())
+        summary = state.summary(running=batch.is_running())
+        told.append(summary)
+        done = f"{summary['finished']} of {summary['planned']}"
+        table.add_row(batch.batch_id, summary["state"], done, rate_in_words(state.success()))
+    Output(as_json=json).answer(
+        {"batches": told}, table if told else "no batch yet; begin one with: trialcell batch 20"
+    )
+    return 0
+
+
+def _go(opened: Cell, batch: BatchFolder, workers: int | None, out: Output) -> int:
+    """Run what is left of a batch and say how it went."""
+    from rich.text import Text
+
+    from runner.batch.pause import Pause
+    from runner.batch.run import cells_of, run_batch, workers_for
+    from runner.batch.workers import SideBySide
+    from runner.cli.batch_view import BatchView, figures
+
+    made = batch.plan()
+    cells = cells_of(opened, made)
+    n = workers_for(next(iter(cells.values())).config, made, workers)
+    pause = Pause(batch, passed_on=n > 1)
+    view = BatchView(batch, made, out.aside if out.as_json else out.console)
+    beside = SideBySide(cells, batch, made, pause, n) if n > 1 else None
+    engine: Engine | None = beside
+    try:
+        with view.watching(), pause.watching(view.pausing):
+            done = run_batch(opened, batch, pause, workers=n, engine=engine, preparing=view.preparing)
+    finally:
+        if beside is not None:
+            beside.close()
+    told = {**done.state.summary(running=False), "folder": str(batch.folder), "report": None}
+    lines: list[Any] = ["", *figures(done.state)]
+    if done.halt is not None:
+        lines.append(f"go on with: trialcell batch resume {_number(batch)}")
+    else:
+        told["report"] = str(_reported(batch, opened.folder, out))
+        lines.append(Text(f"report: {told['report']}", no_wrap=True))
+    out.answer(told, *lines)
+    return _exit_code(done)
+
+
+def _reported(batch: BatchFolder, cell: Path, out: Output, to: Path | None = None) -> Path:
+    """The page of a batch's runs; where it stands.
+
+    Raises:
+        RecordError: it has no runs yet.
+    """
+    from importlib.metadata import version
+
+    from runner.cli.runs_index import many_runs
+    from runs.batch_state import BatchState
+    from runs.files import write_atomic
+    from runs.index.select import Selection
+    from runs.report.report import batch_report
+
+    ids = tuple(event.run_id for event in BatchState.of(batch.plan(), batch.events()).ended)
+    with many_runs([cell], out) as many:
+        selection = Selection(run_ids=ids)
+        html, _ = batch_report(many, selection, version=version("trialcell"), title=batch.batch_id)
+    path = to if to is not None else batch.folder / "report.html"
+    write_atomic(path, html.encode())
+    return path
+
+
+def _number(batch: BatchFolder) -> str:
+    return str(int(batch.batch_id.split("_")[1]))
+
+
+def _exit_code(done: BatchRun) -> int:
+    """Done is 0; a pause has the code of what it was for."""
+    from runner.cli.failures import DONE, EXIT_CODE_OF_FAMILY, INTERRUPTED
+
+    if done.halt is None:
+        return DONE
+    families = {"call": "invalid", "latch": "refused", "disk": "device", "faults": "device"}
+    return INTERRUPTED if done.halt.by == "person" else EXIT_CODE_OF_FAMILY[families[done.halt.by]]

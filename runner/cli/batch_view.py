@@ -1,0 +1,172 @@
+"""A batch as it goes, for people: how many of how many, success so far with its interval, time left, the last verdict.
+
+Follows the batch's events on the disk, so it shows the same whoever runs the trials. On a terminal the lines live;
+elsewhere each trial is one line when it is over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from runs.batch_records import (
+    BatchEvent,
+    BatchPlan,
+    Called,
+    Enough,
+    Paused,
+    ResetEnded,
+    Rested,
+    RoundTaught,
+    TrialEnded,
+)
+from runs.batch_state import BatchState
+from runs.batches import BatchFolder
+from runs.figures import clean
+from runs.statistics import Rate
+
+_LOOK_S = 0.5
+_STYLES = {"completed": "green", "failed": "red", "crashed": "red", "unjudged": "yellow", "invalid": "yellow"}
+PAUSING = "pausing after the trial under way; Ctrl-C again to stop now"
+
+
+class BatchView:
+    """Watches a batch's folder; use `watching` round whatever runs it."""
+
+    def __init__(self, batch: BatchFolder, plan: BatchPlan, console: Console) -> None:
+        self._batch, self._console = batch, console
+        self.state = BatchState.of(plan, ())
+        self._offset, self._pausing, self._doing = 0, False, ""
+        self._live = Live(console=console, refresh_per_second=4, get_renderable=self._all, transient=True)
+        self._told = False
+
+    def preparing(self, text: str) -> None:
+        """What is being made before the first trial."""
+        topic = text.partition(":")[0]
+        if not self._console.is_terminal and topic != self._doing:
+            self._console.print(Text(topic, style="dim"))
+        self._doing = text if self._console.is_terminal else topic
+
+    def pausing(self) -> None:
+        """Somebody pressed Ctrl-C. Called from a signal's handler, so it only makes a note of it."""
+        self._pausing = True
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While inside, what happens is shown."""
+        for offset, event in self._batch.events_from(0):
+            self._offset = offset
+            self.state.add(event)
+        over = threading.Event()
+        thread = threading.Thread(target=self._follow, args=(over,), name="view", daemon=True)
+        thread.start()
+        if self._console.is_terminal:
+            self._live.__enter__()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._look()
+            if self._console.is_terminal:
+                self._live.__exit__(None, None, None)
+
+    def _follow(self, over: threading.Event) -> None:
+        while not over.wait(_LOOK_S):
+            self._look()
+
+    def _look(self) -> None:
+        for offset, event in self._batch.events_from(self._offset):
+            self._offset = offset
+            self.state.add(event)
+            told = _told(event, self.state)
+            if told is not None:
+                self._console.print(told, soft_wrap=True)
+        if self._pausing and not self._told:
+            self._told = True
+            self._console.print(Text(PAUSING, style="yellow"))
+
+    def _all(self) -> Group:
+        if not self.state.ended and self._doing:
+            return Group(Text(self._doing, style="dim"))
+        return Group(*figures(self.state))
+
+
+def figures(state: BatchState) -> list[Any]:
+    """The batch so far in a few lines."""
+    done, planned = len(state.final), len(state.plan.starts)
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total=planned, completed=done, width=40), Text(f"{done} of {planned}"), Text(_left(state)))
+    lines: list[Any] = [bar]
+    arms: list[str | None] = [arm for arm in ("A", "B") if any(start.arm == arm for start in state.plan.starts)]
+    for arm in arms or [None]:
+        name = f"{arm}  " if arm else ""
+        first, all_ = state.success(first_attempt=True, arm=arm), state.success(arm=arm)
+        lines.append(Text(f"{name}success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"))
+    if arms:
+        both, only_a, only_b, neither = state.pairs()
+        lines.append(Text(f"pairs: both {both}, only A {only_a}, only B {only_b}, neither {neither}"))
+    if state.enough is not None:
+        lines.append(Text(f"enough is known: {state.enough.why}", style="green"))
+    counts = state.counts()
+    apart = [f"{counts[name]} {name}" for name in ("invalid", "refused", "crashed") if counts[name]]
+    cut_off = sum(event.cut_off for event in state.ended)
+    apart += [f"{cut_off} cut off and run again"] if cut_off else []
+    if apart:
+        lines.append(Text("apart from that: " + ", ".join(apart), style="yellow"))
+    per_hour = state.per_hour()
+    if per_hour is not None:
+        lines.append(Text(f"{per_hour:.0f} an hour of the arm's clock, resets included", style="dim"))
+    return lines
+
+
+def rate_in_words(rate: Rate) -> str:
+    """`18 of 20 (0.68 … 0.99)`."""
+    return "none judged yet" if rate.n == 0 else f"{rate.successes} of {rate.n} ({rate.low:.3f} … {rate.high:.3f})"
+
+
+def _left(state: BatchState) -> str:
+    per_hour = state.per_hour_wall()
+    if per_hour is None or state.done:
+        return ""
+    seconds = (len(state.plan.starts) - len(state.final)) / per_hour * 3600.0
+    hours, minutes = divmod(round(seconds / 60.0), 60)
+    return f"about {hours} h {minutes:02d} min left" if hours else f"about {max(1, minutes)} min left"
+
+
+def _told(event: BatchEvent, state: BatchState) -> Text | None:
+    """One line on what has happened, None for what goes without saying."""
+    match event:
+        case TrialEnded():
+            count = f"{len(state.final):>4} of {len(state.plan.starts)}  "
+            arm = state.plan.starts[event.start].arm
+            word = "cut off" if event.cut_off else event.result
+            return Text.assemble(
+                (count, "dim"),
+                (f"start {event.start}{f' {arm}' if arm else ''}  ", "dim"),
+                (word, _STYLES.get(event.result, "yellow")),
+                f"  {clean(event.reason or '')}",
+            )
+        case ResetEnded(found=found) if found:
+            return Text(clean(found), style="yellow")
+        case Called():
+            ways = f" (told by {', '.join(event.told_by)})" if event.told_by else ""
+            return Text(f"a person was called{ways}: {clean(event.why)}\n  → {clean(event.suggestion)}", style="yellow")
+        case Paused(by=by) if by != "call":
+            return Text(f"paused: {clean(event.why)}", style="yellow")
+        case Enough():
+            return Text(f"enough is known: {event.why}", style="green")
+        case Rested():
+            return Text(f"waited {event.seconds:.0f} s: {clean(event.why)}", style="dim")
+        case RoundTaught(lessons=lessons) if lessons:
+            live = "; the proposed correction is proved and live" if event.promoted else ""
+            return Text(f"round {event.round} is in: {lessons} lessons for the corrections{live}", style="dim")
+    return None

@@ -1,0 +1,251 @@
+"""The moves that put the scene back: a block out of the box, straight up between its walls, and down at a given place.
+
+The same steps as a pick, with other postures: steep ones out of the box, and for setting down those that stand in the
+hand as the block was gripped, so that it comes to lie flat. It sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import cos, radians, sin
+
+import numpy as np
+
+from runner.geometry import HeldBlock, Obstacles
+from runner.kinematics.fk import tool_pose
+from runner.kinematics.frames import BaseInCell, stance_rotation
+from runner.kinematics.gripper import tip_below_tcp_m
+from runner.kinematics.model import FloatArray
+from runner.table.approach import GridApproach, GridPose
+from runner.table.attempt import Phases
+from runner.table.candidates import MAX_TURN_DEG, Candidate, grasp_height_m, nearest_start, starts_near
+from runner.table.errors import NoPlan
+from runner.table.plan import PickPlan, PlacePlan, Planner
+from runner.table.postures import radial_heading_deg, radius_m, wrapped_deg
+from runs.schema.geometry import TablePoint
+
+_OUT_TILTS_DEG = (65.0, 60.0, 70.0, 75.0, 80.0, 55.0, 50.0, 45.0)  # steep: the hand comes in over the wall
+_OUT_ASKEW_DEG = (0.0, 6.0, 12.0, 18.0)
+_DOWN_TILTS_OFF_DEG = (0.0, -5.0, 5.0, -10.0, 10.0, -15.0, 15.0, -20.0, 20.0)  # against the tilt of the grasp
+_STRAIGHT_UP_DEG = 90.0
+_GRID_AZIMUTH_DEG = 45.0  # where a pick's approach poses are taken from; the base axis turns them to anywhere
+_HALF_TURN_DEG = 180.0
+_LOWER_TIPS_M = 0.003  # than at a grasp: what is held shows where the table is
+_OVER_TABLE_M = 0.0015  # the held block's lowest corner when it is let go
+_OVER_FLOOR_MM = 1.0  # beyond the margin to the box, between fingertips and the box's floor
+
+
+def plan_pick_out(
+    planner: Planner,
+    target_xz_m: TablePoint,
+    block_yaw_deg: float,
+    obstacles: Obstacles,
+    *,
+    without: frozenset[str | None] = frozenset(),
+) -> PickPlan:
+    """The way to a block that lies in the box: from over it straight down, and straight up again with it.
+
+    Args:
+        target_xz_m: the block's centre.
+        block_yaw_deg: of one of its edges.
+        obstacles: with the box.
+        without: postures, by the `pose_id` of a plan's first lookup, that are of no use for what comes afterwards.
+
+    Raises:
+        NoPlan: no posture passes between the walls; it says why.
+    """
+    grid = _grid(planner, target_xz_m)
+
+    def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
+        return planner.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg, floor_m=_floor_m(planner))
+
+    phases = Phases("pick", "reset_approach_pick", "reset_pick", planner.approach_pick.name, held_T)
+    levels = (
+        [c for c in level if c.name not in without] for level in _out_levels(planner, grid, target_xz_m, block_yaw_deg)
+    )
+    boxed = replace(obstacles, rests_in_box=True)
+    passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, boxed)
+    return PickPlan(
+        passed.line,
+        c.target_m,
+        passed.last.stance,
+        passed.lookups,
+        passed.residual_mm,
+        passed.clearance,
+        skipped,
+        T_tcp_block=held_T(passed.line.waypoints_deg[-1], c),
+        askew_deg=c.askew_deg,
+    )
+
+
+def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, obstacles: Obstacles) -> PlacePlan:
+    """The way down to the table with the block that is held, so that it lies at the goal with that yaw.
+
+    Args:
+        goal_xz_m: where the block's centre shall be.
+        goal_yaw_deg: of one of its edges; any of the four will do.
+        obstacles: with the held block.
+
+    Raises:
+        NoPlan: out of reach, or no posture passes; it says why.
+    """
+    assert obstacles.held is not None, "only a held block is set down"
+    grid = _grid(planner, goal_xz_m)
+    resting = replace(obstacles, held_may_rest=True)
+    level = _down_level(planner, grid, goal_xz_m, goal_yaw_deg, obstacles.held)
+    phases = Phases("pick", "reset_approach_place", "reset_place", planner.approach_pick.name, None)
+    while True:
+        passed, c, skipped = planner.first(phases, goal_xz_m, goal_xz_m, iter([level]), resting)
+        if not _turned_over(passed.line.waypoints_deg[-1], planner, obstacles.held):
+            break
+        level = [other for other in level if other.name != c.name]  # the solution has turned the wrist after all
+    return PlacePlan(
+        passed.line, c.target_m, passed.last.stance, passed.lookups, passed.residual_mm, passed.clearance, skipped
+    )
+
+
+def _floor_m(planner: Planner) -> float:
+    """The height of what a block in the box lies on."""
+    return planner.config.box.wall_mm / 1000.0
+
+
+def _out_levels(
+    planner: Planner, grid: GridApproach, target: TablePoint, block_yaw_deg: float
+) -> Iterator[list[Candidate]]:
+    config, floor_m = planner.config, _floor_m(planner)
+    radial = radial_heading_deg(target, planner.base)
+    starts = _turned_starts(grid, target, planner.base)
+    turns = sorted((wrapped_deg(block_yaw_deg + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
+    clearance_m = max(config.table.tip_clearance_m, (config.guard.box_mm + _OVER_FLOOR_MM) / 1000.0)
+    for askew in _OUT_ASKEW_DEG:
+        level: list[Candidate] = []
+        for turn in turns[:2]:
+            if askew > abs(turn) or abs(turn) - askew > MAX_TURN_DEG:
+                continue
+            slant = float(-askew * np.sign(turn))
+            heading = wrapped_deg(radial + turn + slant)
+            for tilt in _OUT_TILTS_DEG:
+                below_m = tip_below_tcp_m(tilt, config.block.side_mm, planner.arm)
+                height_m = floor_m + max(config.table.grasp_y_m, below_m + clearance_m)
+                made = _candidate("out", starts, (*target, height_m), tilt, heading, _STRAIGHT_UP_DEG, slant)
+                level += [] if made is None else [made]
+        yield level
+
+
+def _down_level(
+    planner: Planner, grid: GridApproach, goal: TablePoint, goal_yaw_deg: float, held: HeldBlock
+) -> list[Candidate]:
+    """The tilts nearest the grasp's first; in each the heading nearest the radial that turns the block as wanted."""
+    arm, base = planner.arm, planner.base
+    radial = radial_heading_deg(goal, base)
+    starts = [(at, _hand_as_gripped(pose, planner, held)) for at, pose in _turned_starts(grid, goal, base)]
+    grasp_tilt = float(np.degrees(np.arcsin(np.clip(-held.T_tcp_block[2, 1], -1.0, 1.0))))
+    off = _yaw_of_block_deg(held, grasp_tilt, base)
+    turns = sorted((wrapped_deg(goal_yaw_deg - off + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
+    level: list[Candidate] = []
+    for tilt in (grasp_tilt + tilt_off for tilt_off in _DOWN_TILTS_OFF_DEG):
+        for turn in turns[:2]:
+            if abs(turn) > MAX_TURN_DEG:
+                continue
+            heading = wrapped_deg(radial + turn)
+            lowest_m = _lowest_corner_m(held, tilt, heading, base)
+            height_m = max(_OVER_TABLE_M - lowest_m, grasp_height_m(tilt, arm, planner.config) - _LOWER_TIPS_M)
+            made = _candidate("down", starts, (*goal, height_m), tilt, heading, tilt, 0.0)
+            level += [] if made is None else [made]
+    return level
+
+
+def _candidate(
+    what: str,
+    starts: list[tuple[tuple[int, int], GridPose]],
+    target_xz_y_m: tuple[float, float, float],
+    tilt: float,
+    heading: float,
+    descent_deg: float,
+    slant: float,
+) -> Candidate | None:
+    near = nearest_start(starts, tilt, heading)
+    if near is None:
+        return None
+    (x, z), pose = near
+    return Candidate(
+        name=f"reset_{what}_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
+        start=pose,
+        square_mm=(x, z),
+        tilt_deg=tilt,
+        heading_deg=heading,
+        descent_deg=descent_deg,
+        lift_m=pose.lift_m,
+        target_m=(target_xz_y_m[0], target_xz_y_m[2], target_xz_y_m[1]),
+        askew_deg=slant,
+    )
+
+
+def _turned_starts(grid: GridApproach, target: TablePoint, base: BaseInCell) -> list[tuple[tuple[int, int], GridPose]]:
+    """Approach poses of a pick at the target's radius, turned round the base axis to where the target is."""
+    r, shift = radius_m(target, base), base.shift_m
+    at = radians(_GRID_AZIMUTH_DEG)
+    by = wrapped_deg(radial_heading_deg(target, base) - _GRID_AZIMUTH_DEG)
+    there = (shift[0] + r * cos(at), shift[2] + r * sin(at))
+    square = (round(target[0] * 1000.0), round(target[1] * 1000.0))
+    return [(square, _turned(pose, by)) for _, pose in starts_near(grid, there)]
+
+
+def _turned(pose: GridPose, by_deg: float) -> GridPose:
+    j0, *rest = pose.joints_deg
+    return pose.model_copy(
+        update={"heading_deg": wrapped_deg(pose.heading_deg + by_deg), "joints_deg": (wrapped_deg(j0 + by_deg), *rest)}
+    )
+
+
+def _as_gripped(frame: FloatArray, held: HeldBlock, base: BaseInCell) -> FloatArray:
+    """A tool frame (3, 3), turned by half a turn about the tool where the held block would lie on its other side."""
+    up_in_tool = frame.T @ base.turn_to_base(np.array([0.0, 1.0, 0.0]))
+    side = -1.0 if up_in_tool[1] * held.T_tcp_block[1, 1] < 0.0 else 1.0
+    return np.asarray(frame * np.array([side, side, 1.0]))
+
+
+def _turned_over(joints_deg: FloatArray, planner: Planner, held: HeldBlock) -> bool:
+    """Whether the hand stands half a turn from how it stood at the grasp, so that the block can't lie flat."""
+    frame = tool_pose(joints_deg, planner.arm)[:3, :3]
+    return bool((_as_gripped(frame, held, planner.base)[:, 0] @ frame[:, 0]) < 0.0)
+
+
+def _hand_as_gripped(pose: GridPose, planner: Planner, held: HeldBlock) -> GridPose:
+    """An approach pose with its last joint half a turn on, where the hand would be turned over and there is room."""
+    joints = np.array(pose.joints_deg)
+    if not _turned_over(joints, planner, held):
+        return pose
+    lo, hi = planner.limits.min_deg[-1], planner.limits.max_deg[-1]
+    other = [j for j in (joints[-1] + _HALF_TURN_DEG, joints[-1] - _HALF_TURN_DEG) if lo <= j <= hi]
+    return pose if not other else pose.model_copy(update={"joints_deg": (*pose.joints_deg[:-1], float(other[0]))})
+
+
+def _yaw_of_block_deg(held: HeldBlock, tilt_deg: float, base: BaseInCell) -> float:
+    """The yaw of the block's first edge when the tool heads for 0°, at the tilt of the grasp."""
+    frame = _as_gripped(stance_rotation(tilt_deg, 0.0, base), held, base)
+    edge = base.turn_to_cell(frame @ held.T_tcp_block[:3, 0])
+    return float(np.degrees(np.arctan2(edge[2], edge[0])))
+
+
+def _lowest_corner_m(held: HeldBlock, tilt_deg: float, heading_deg: float, base: BaseInCell) -> float:
+    """How high the held block's lowest corner is over the tool point (below: negative), metres."""
+    half = held.side_mm / 2000.0
+    corners = np.array([[x, y, z] for x in (-half, half) for y in (-half, half) for z in (-half, half)])
+    in_tool = corners @ held.T_tcp_block[:3, :3].T + held.T_tcp_block[:3, 3]
+    frame = _as_gripped(stance_rotation(tilt_deg, heading_deg, base), held, base)
+    in_cell = base.turn_to_cell(in_tool @ frame.T)
+    return float(in_cell[:, 1].min())
+
+
+def _grid(planner: Planner, target: TablePoint) -> GridApproach:
+    content = planner.approach_pick.content
+    if not isinstance(content, GridApproach):
+        raise NoPlan(
+            "pick",
+            target,
+            "a taught arc leads to picks only, not out of the box",
+            next_step="make a grid of approach poses: trialcell table fill --phase pick",
+        )
+    return content

@@ -1,0 +1,43 @@
+"""What the tests of batches share: settings that make a trial short, and plans from few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from runner.batch.plan import PlanRequest, make_plan
+from runner.config import Config
+from runner.kinematics.model import ArmModel
+from runs.batch_records import BatchPlan
+
+
+@pytest.fixture
+def quick() -> tuple[str, ...]:
+    """Settings that make a trial short; how it goes is the same."""
+    return (
+        "arm.speed_percent=80",
+        "arm.send_wait_s=0.1",
+        "gripper.wait_s=1.3",
+        "gripper.pre_release_wait_s=0",
+        "camera.captures=1",
+        "camera.settle_s=0.3",
+    )
+
+
+@pytest.fixture
+def planned(config: Config, arm: ArmModel) -> Callable[..., BatchPlan]:
+    """`planned(12, kind="halton", round=6)`: a plan in the default cell; `round`, `session` and such are settings."""
+
+    def make(n: int, *, settings: dict[str, object] | None = None, **request: object) -> BatchPlan:
+        own = config.model_copy(update={"batch": config.batch.model_copy(update=settings or {})})
+        return make_plan(
+            PlanRequest(n=n, **request),
+            own,
+            arm,
+            batch_id="batch_001_20260703_132310",
+            made_at="2026-07-03T13:23:10.000Z",
+            first_number=1,
+        )
+
+    return make
