@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+from runs.batch_records import BatchPlan, PlannedStart, Started
+from runs.batches import BatchStore
 from runs.events import utc_text
 from runs.latch import StopLatch
 from runs.lock import CellLock
@@ -179,6 +181,22 @@ def test_live_tells_of_the_driver_the_trial_under_way_and_the_rate(review, bench
     note = {"pid": 2**22 + 5, "host": socket.gethostname(), "since": utc_text(), "command": "gone"}
     (bench / "cell.lock.json").write_text(json.dumps(note))
     assert review.ask("/api/live/0").object["holder"] is None  # a dead holder is none
+
+
+def test_live_tells_how_far_a_planned_batch_is(review, bench):
+    start = PlannedStart(index=0, pair=0, session=0, round=0, seed=1, block_xz_m=(0.2, 0.1), block_yaw_deg=0.0)
+    starts = (start, start.model_copy(update={"index": 1, "pair": 1}))
+    store = BatchStore(bench)
+    plan = BatchPlan(batch_id=store.new_id(), made_at=utc_text(), kind="random", seed=1, first_number=61, starts=starts)
+    batch = store.create(plan)
+    assert review.ask("/api/live/0").object["planned"] is None
+    with batch.running():
+        batch.add(Started(at=utc_text(), pid=1, workers=1))
+        told = review.ask("/api/live/0").object["planned"]
+        assert (told["batch_id"], told["done"], told["of"]) == (plan.batch_id, 0, 2)
+        assert told["success"]["rate"] is None
+        (batch.folder / "plan.json").write_text("{")
+        assert review.ask("/api/live/0").object["planned"]["problem"]
 
 
 def settled(review, enough):
