@@ -1,7 +1,7 @@
-"""Make the screens of docs/review.md: `python docs/make_review_screens.py`. Takes Chromium, its driver and two minutes.
+"""Make the screens of docs/review.md: `python docs/make_review_screens.py`. Takes Chromium and its driver, two minutes.
 
-Six trials run on the twin (or a cell's own are taken), then the page is served on loopback and looked at by a browser,
-as a reviewer would.
+Six trials run on the twin (or those of a cell are taken), then the page is served on loopback and looked at by a
+browser, as a reviewer would.
 """
 
 from __future__ import annotations

@@ -29,13 +29,19 @@ from runner.cli.runs_index import many_runs, selected
 
 if TYPE_CHECKING:
     from runs.export.tables import Table
+    from runs.index.questions import ManyRuns
+    from runs.index.select import Selection
 
-FORMATS = ("csv", "jsonl", "logs")
+FORMATS = ("csv", "jsonl", "logs", "inspect")
 
 
 def export(
     form: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="csv or jsonl: a row a line; logs: whole logs as JSON Lines.")
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            help="csv or jsonl: a row a line; logs: whole logs as JSON Lines; inspect: a log of Inspect.",
+        ),
     ],
     to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to; stdout by default.")] = None,
     table: Annotated[
@@ -47,7 +53,7 @@ def export(
     cells: CellsOption = DEFAULT_CELLS,
     json: JsonOption = False,
 ) -> None:
-    """Write runs as a table with the units in the names of its columns, or as whole logs, one a line."""
+    """Write runs as a table with the units in the names of its columns, as whole logs, or as a log of Inspect."""
     from runs.export.tables import table_rows, whole_logs, write_csv, write_jsonl
 
     if form not in FORMATS:
@@ -57,6 +63,9 @@ def export(
     out = Output(as_json=json)
     with many_runs(cells, out) as many:
         selection = selected(where, since, until)
+        if form == "inspect":
+            _inspect(many, selection, to, out)
+            return
         rows = whole_logs(many, selection) if form == "logs" else table_rows(many, selection, _table(table))
         with _sink(to) as sink:
             n = write_csv(rows, sink) if form == "csv" else write_jsonl(rows, sink)
@@ -65,6 +74,20 @@ def export(
         return
     data = {"out": str(to), "format": form, "table": table, "rows": n, "left_out": left_out}
     out.answer(data, f"{n} rows in {to}", *(f"left out: {row['run_id']}  {row['problem']}" for row in left_out))
+
+
+def _inspect(many: ManyRuns, selection: Selection, to: Path | None, out: Output) -> None:
+    from importlib.metadata import version
+
+    from runs.export.inspect_log import write_inspect
+
+    with _sink(to) as sink:
+        name = "trials of " + ", ".join(many.labels)
+        written = write_inspect(many, selection, sink, version=version("trialcell"), name=name)
+    if to is not None:
+        data = {"out": str(to), "format": "inspect", "rows": written.samples, "left_out": written.left_out}
+        told = (f"left out: {row['run_id']}  {row['problem']}" for row in written.left_out)
+        out.answer(data, f"{written.samples} samples in {to}", *told)
 
 
 def _table(text: str) -> Table:

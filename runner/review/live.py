@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runner.review.records import CellOfPage, Records
+from runs.batch_state import BatchState
+from runs.batches import BatchStore
 from runs.errors import RecordError
 from runs.figures import Figures
 from runs.index.select import Condition, Selection
@@ -39,6 +41,7 @@ def live(records: Records, cell: CellOfPage) -> dict[str, Any]:
         "last": [_ended(row) for row in reversed(ended.rows)],
         "runs": ended.total,
         "batch": None,
+        "planned": planned(cell),
     }
     if holder is not None and isinstance(holder["since"], str):
         since = Selection(here, since=holder["since"][:19])
@@ -51,6 +54,26 @@ def live(records: Records, cell: CellOfPage) -> dict[str, Any]:
                 "success": rate(group.success), "per_hour": _per_hour(holder["since"], n),
             }  # fmt: skip
     return told
+
+
+def planned(cell: CellOfPage) -> dict[str, Any] | None:
+    """How far the batch is that runs in the cell; None where none runs. One that can't be read is named."""
+    batches = BatchStore(cell.folder).list()
+    if not batches or not batches[-1].is_running():
+        return None
+    try:
+        state = BatchState.of(batches[-1].plan(), batches[-1].events())
+    except RecordError as error:
+        return {"batch_id": batches[-1].batch_id, "problem": error.message}
+    return {
+        "batch_id": batches[-1].batch_id,
+        "problem": None,
+        "done": len(state.final),
+        "of": len(state.plan.starts),
+        "results": dict(state.counts()),
+        "success": rate(state.success()),
+        "paused": state.paused is not None,
+    }
 
 
 def stop_of(cell: CellOfPage) -> dict[str, str] | None:

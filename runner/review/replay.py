@@ -2,7 +2,8 @@
 
 Between two logged poses the joints go evenly, as the controller moves them; how long a move took is the log's word, and
 nothing is known of how it sped up. Block and box are drawn where they were seen, the block in the jaws from the moment
-that they held it. Lengths are millimetres in the arm's base frame (x forward, y left, z up); angles don't leave here.
+that they held it, or were told to close where nobody read them. Lengths are millimetres in the arm's base frame (x
+forward, y left, z up); angles don't leave here.
 """
 
 from __future__ import annotations
@@ -133,13 +134,8 @@ def _gripper_span(record: GripperRecord, last: tuple[float, ...] | None) -> _Spa
     if reading is not None and reading.holding is not None:
         takes = reading.holding
     opening = None if reading is None else reading.opening_mm
-    if opening is None and record.action == "open":
-        opening = _OPEN_MM
     lasts_s = 0.0 if record.action == "check" or last is None else _WAIT_S
     return _Span(record.stage, (last,) if last is not None else (), lasts_s, opening, takes)
-
-
-_OPEN_MM = 44.6  # what is drawn of jaws that nobody read
 
 
 def _sensible_s(seconds: float | None) -> float:
@@ -148,16 +144,17 @@ def _sensible_s(seconds: float | None) -> float:
 
 def _sampled(
     spans: Sequence[_Span], step_s: float, arm: ArmModel
-) -> tuple[FloatArray, FloatArray, list[str], list[float], list[bool]]:
-    """Times, joints (N, n), the label, the jaws' opening and whether the block is held, at each frame."""
+) -> tuple[FloatArray, FloatArray, list[str], list[float | None], list[bool]]:
+    """Times, joints (N, n), the label, the jaws' opening where it was read, whether the block is held."""
     times: list[float] = []
     poses: list[FloatArray] = []
     labels: list[str] = []
-    openings: list[float] = []
+    openings: list[float | None] = []
     held: list[bool] = []
-    now_s, opening, holds = 0.0, _OPEN_MM, False
+    now_s, holds = 0.0, False
+    opening: float | None = None
     for span in spans:
-        opening = opening if span.opening_mm is None else span.opening_mm
+        opening = span.opening_mm if span.takes is not None or span.opening_mm is not None else opening
         holds = holds if span.takes is None else span.takes
         if not span.poses_deg or span.lasts_s <= 0:
             continue
@@ -167,7 +164,7 @@ def _sampled(
             times.append(now_s + share * span.lasts_s)
             poses.append(pose)
             labels.append(span.label)
-            openings.append(round(opening, 1))
+            openings.append(None if opening is None else round(opening, 1))
             held.append(holds)
         now_s += span.lasts_s
     return np.array(times), np.array(poses).reshape(-1, arm.n_joints), labels, openings, held

@@ -52,15 +52,18 @@ def table(
 ) -> Markup:
     """A table; `right` names the columns of figures. It scrolls by itself where it is wider than the page."""
     numeric = [name in right for name in names]
-    head = tag(
-        "tr", (tag("th", n, scope="col", class_="n" if num else None) for n, num in zip(names, numeric, strict=True))
-    )
+    head = tag("tr", (_head(n, num) for n, num in zip(names, numeric, strict=True)))
     body = [
         tag("tr", (tag("td", cell, class_="n" if num else None) for cell, num in zip(row, numeric, strict=True)))
         for row in rows
     ]
     inner = tag("table", tag("thead", head), tag("tbody", body), class_="small" if small else None)
     return tag("div", inner, class_="scroll", tabindex="0", role="group", aria_label="table")
+
+
+def _head(name: str, numeric: bool) -> Markup:
+    """The head of a column; one without a name heads nothing."""
+    return tag("th", name, scope="col", class_="n" if numeric else None) if name.strip() else tag("td")
 
 
 def pairs(rows: Iterable[tuple[Child, Child]]) -> Markup:

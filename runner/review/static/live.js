@@ -16,6 +16,17 @@ function interval(rate) {
   return bar;
 }
 
+function planned(told) {
+  const found = told.planned;
+  if (found === null) return null;
+  if (found.problem) return el("p", { class: "problem" }, `${found.batch_id}: ${found.problem}`);
+  const share = found.of ? (100 * found.done) / found.of : 0;
+  const bar = el("progress", { max: found.of, value: found.done, "aria-label": `${found.batch_id}: ${found.done} of ${found.of}` });
+  const kinds = Object.entries(found.results).map(([name, count]) => `${count} ${name}`).join(", ");
+  const rate = found.success.rate === null ? "" : `, success ${percent(found.success.rate)} (${percent(found.success.low)} to ${percent(found.success.high)})`;
+  return el("p", { class: "planned" }, el("b", {}, found.batch_id), ` ${found.done} of ${found.of} starts, ${share.toFixed(0)} %${found.paused ? ", paused" : ""} `, bar, el("br", {}), `${kinds || "none has ended"}${rate}`);
+}
+
 function batch(told) {
   if (told.holder === null) return el("p", { class: "quiet" }, "Nothing drives this cell.");
   const { success, n, results, per_hour: perHour, since } = told.batch ?? { n: 0, results: {} };
@@ -61,7 +72,7 @@ for (const section of document.querySelectorAll("section[data-cell]")) {
     const stop = told.stop
       ? el("p", { class: "problem" }, `Stopped: ${told.stop.why} (by ${told.stop.by}, ${told.stop.at}).`)
       : el("button", { type: "button", class: "stop", onclick: () => halt(cell) }, `Stop ${told.label}`);
-    fill(box, batch(told), running(told), stop, el("h3", {}, `Last trials, of ${told.runs}`), last(told));
+    fill(box, planned(told), batch(told), running(told), stop, el("h3", {}, `Last trials, of ${told.runs}`), last(told));
   });
 }
 

@@ -177,7 +177,7 @@ function arm(c, i, share) {
     } else rod(placed(pose, part.a), placed(pose, part.b), part.radius, c[part.colour], c.edge, part.kind === "capsule");
   }
   const last = where(run.links[0].length - 1);
-  const half = run.openings_mm[i] / 2 + 4;
+  const half = (run.openings_mm[i] ?? (run.held[i] ? (run.block?.side ?? 30) : 44.6)) / 2 + 4;
   for (const side of [-1, 1]) {
     const out = times(run.jaws.across, side * half);
     rod(placed(last, add(out, [0, 0, run.jaws.from_mm])), placed(last, add(out, [0, 0, run.jaws.to_mm + 6])), 4.5, c.dark, c.edge);
@@ -240,11 +240,18 @@ function momentOf(seconds) {
   return share >= 1 && high < t.length ? { i: high, share: 0 } : { i: low, share };
 }
 
+/** What is known of the jaws: what was read, or only what they were told. */
+function jaws(i) {
+  const opening = run.openings_mm[i];
+  if (opening === null) return run.held[i] ? "jaws closed, not read" : "jaws not read";
+  return `jaws ${opening.toFixed(1)} mm${run.held[i] ? ", holding" : ""}`;
+}
+
 function words(i) {
   const end = run.times_s.at(-1);
   clock.textContent = `${now.toFixed(1)} of ${end.toFixed(1)} s`;
   const [x, y, z] = tipAt(i);
-  doing.textContent = `${run.labels[i].replaceAll("_", " ")} · jaws ${run.openings_mm[i].toFixed(1)} mm${run.held[i] ? ", holding" : ""} · tool point ${x.toFixed(0)}, ${y.toFixed(0)}, ${z.toFixed(0)} mm (forward, left, up)`;
+  doing.textContent = `${run.labels[i].replaceAll("_", " ")} · ${jaws(i)} · tool point ${x.toFixed(0)}, ${y.toFixed(0)}, ${z.toFixed(0)} mm (forward, left, up)`;
   slider.value = String(Math.round((1000 * now) / end));
   slider.setAttribute("aria-valuetext", `${now.toFixed(1)} seconds, ${run.labels[i].replaceAll("_", " ")}`);
 }

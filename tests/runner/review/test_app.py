@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+from runs.batch_records import BatchPlan, PlannedStart, Started
+from runs.batches import BatchStore
 from runs.events import utc_text
 from runs.latch import StopLatch
 from runs.lock import CellLock
@@ -181,6 +183,22 @@ def test_live_tells_of_the_driver_the_trial_under_way_and_the_rate(review, bench
     assert review.ask("/api/live/0").object["holder"] is None  # a dead holder is none
 
 
+def test_live_tells_how_far_a_planned_batch_is(review, bench):
+    start = PlannedStart(index=0, pair=0, session=0, round=0, seed=1, block_xz_m=(0.2, 0.1), block_yaw_deg=0.0)
+    starts = (start, start.model_copy(update={"index": 1, "pair": 1}))
+    store = BatchStore(bench)
+    plan = BatchPlan(batch_id=store.new_id(), made_at=utc_text(), kind="random", seed=1, first_number=61, starts=starts)
+    batch = store.create(plan)
+    assert review.ask("/api/live/0").object["planned"] is None
+    with batch.running():
+        batch.add(Started(at=utc_text(), pid=1, workers=1))
+        told = review.ask("/api/live/0").object["planned"]
+        assert (told["batch_id"], told["done"], told["of"]) == (plan.batch_id, 0, 2)
+        assert told["success"]["rate"] is None
+        (batch.folder / "plan.json").write_text("{")
+        assert review.ask("/api/live/0").object["planned"]["problem"]
+
+
 def settled(review, enough):
     """What is live once the index was looked after again."""
     for _ in range(60):
@@ -233,3 +251,29 @@ def test_many_cells_are_told_apart(tmp_path, bench, generator):
         numbers = {records.number_of(item["cell"]) for item in items}
         assert numbers == {0, 1}
         assert records.cell(1).folder == other
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_closer_looks_are_those_that_the_judge_was_sent(review, kept):
+    """As kept, byte for byte; where nobody kept them, cut out of their picture again."""
+    run_id, _ = next(each for each in review.queue(1.0) if each[1] == "place")
+    folder = review.cell / "runs" / run_id
+    log = json.loads((folder / "run.json").read_text())
+    place = next(each for each in log["vlm_captures"] if each["label"] == "place")
+    sent = {
+        "index": 2, "role": "after", "sha256_sent": "0" * 64, "sha256_source": place["sha256"], "width_px": 100,
+        "height_px": 60, "n_bytes": 5, "crop_of": 1, "crop_px": [290, 110, 100, 60], "image": None,
+    }  # fmt: skip
+    if kept:
+        sent["image"] = f"runs/{run_id}/{run_id}_judge_1.jpg"
+        (folder / f"{run_id}_judge_1.jpg").write_bytes((review.cell / "before.jpg").read_bytes())
+    next(each for each in log["verdicts"] if each["stage"] == "place")["audit"]["images"] = [sent]
+    (folder / "run.json").write_text(json.dumps(log))
+    (closer,) = review.ask(f"/api/step/0/{run_id}/place").object["closer"]
+    assert (closer["role"], closer["by_judge"]) == ("after", True)
+    picture = review.ask(closer["url"])
+    if kept:
+        assert picture.body == (review.cell / "before.jpg").read_bytes()
+    else:
+        assert picture.headers["content-type"] == "image/png"
+        assert [int.from_bytes(picture.body[at : at + 4]) for at in (16, 20)] == [100, 60]
