@@ -46,14 +46,19 @@ def look_again(trial: Trial) -> Seen:
     return seen
 
 
-def reckon_with(trial: Trial, seen: Seen) -> None:
-    """From now on paths keep clear of what was seen."""
+def reckon_with(trial: Trial, seen: Seen, *, block_xz_m: TablePoint | None = None) -> None:
+    """From now on paths keep clear of what was seen.
+
+    Args:
+        block_xz_m: where the arm has to be told to go to come to the block, where that is corrected: to an arm that
+            misses, the block stands there. The box is kept clear of where it was seen.
+    """
     assert seen.block.xz_m is not None
     trial.bench.arm.obstacles = obstacles_of(
         trial.bench.config,
         box_xz_m=box_xz_m(seen),
         box_yaw_deg=seen.box.yaw_deg or 0.0,
-        block_xz_m=seen.block.xz_m,
+        block_xz_m=block_xz_m or seen.block.xz_m,
         block_yaw_deg=seen.block.yaw_deg or 0.0,
     )
 

@@ -12,7 +12,7 @@ from runner.trial.grip import check_grip, let_go
 from runner.trial.judging import ask, attempt_record
 from runner.trial.rest import set_down
 from runner.trial.stages.correct import corrected
-from runner.trial.stages.find import look_again, swept_deg
+from runner.trial.stages.find import look_again, reckon_with, swept_deg
 from runner.trial.stages.tip import measure_tip
 from runner.trial.trial import Seen, Trial, joints_of
 from runs.schema.run import PoseUsed
@@ -34,6 +34,7 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
             return bench.planner.plan_pick(detected, yaw_deg, bench.arm.obstacles).target_deg
 
         target, trial.correction = corrected(trial, "pick", detected, plan_deg, after_miss=True)
+        reckon_with(trial, seen, block_xz_m=target)
         try:
             plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
         except NoPlan as refusal:
@@ -41,7 +42,9 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
             if trial.correction is None or trial.correction.missed_mm is None:
                 raise
             trial.book.note(f"what the attempt before missed by is not taken off: {refusal.message}")
+            reckon_with(trial, seen)
             target, trial.correction = corrected(trial, "pick", detected, plan_deg)
+            reckon_with(trial, seen, block_xz_m=target)
             with trial.lookups_kept():
                 plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
         trial.keep_lookups(plan.lookups)

@@ -116,6 +116,14 @@ def test_what_was_promoted_is_applied_once_and_sticks_and_what_was_only_learned_
     assert taught.way.parallax_mm is not None
 
 
+def test_a_large_correction_moves_the_block_that_the_guard_reckons_with_as_well(play, cell_copy, good_trial):
+    """An arm that misses by so much is told to go beside where the block is seen, and comes to where it is."""
+    plant_live(cell_copy, good_trial.log, (13.0, -8.0))
+    log = play(answers=ANSWERS, dry_run=True).log
+    assert log.correction.last.applied
+    assert log.result == "unjudged", log.ending.reason
+
+
 def test_what_was_learned_with_another_tool_is_not_applied_and_the_log_says_so(play, cell_copy, good_trial):
     belonging = of(cell_copy, good_trial.log).model_copy(update={"tool": "a longer one"})
     plant(cell_copy, good_trial.log, (9.0, 9.0), times=6, belonging=belonging)
