@@ -65,8 +65,9 @@ def teach_round(cell: Cell, batch: BatchFolder, state: BatchState, members: list
         if each.lesson.run_id not in known:
             file.learn(each.belongs_to, each.lesson)
     ended = None
-    if kept and cell.config.corrections.rule == "robust" and cell.config.trial.corrections:
-        ended = _settled(cell, file, state, kept[-1].belongs_to)
+    settled = kept or list(state.lessons.values())  # a candidate that spoils every trial leaves a round without any
+    if settled and cell.config.corrections.rule == "robust" and cell.config.trial.corrections:
+        ended = _settled(cell, file, state, settled[-1].belongs_to)
     told = RoundTaught(
         at=utc_text(),
         round=members[0].round,
