@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -21,7 +21,7 @@ from runner.cli.batch_plan import (
     planned,
     settings_of,
 )
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -46,9 +46,6 @@ app = typer.Typer(
 
 app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.csv")(plan)
 
-ProfileOption = Annotated[
-    Literal["perfect", "field"] | None, typer.Option(help="How imperfect the twin's arm and camera are.")
-]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes of a twin batch; by the settings one a core.")
 ]

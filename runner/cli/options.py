@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -54,4 +54,8 @@ SinceOption = Annotated[str | None, typer.Option("--since", metavar="DATE", help
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Up to this day, with it.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
+]
+ProfileOption = Annotated[
+    Literal["perfect", "field", "uncalibrated"] | None,
+    typer.Option(help="How imperfect the twin's arm and camera are."),
 ]

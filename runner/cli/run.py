@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -24,17 +24,12 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="The twin's seed: fixes block, box, light and noise.")] = None,
     block: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's block here, metres.")] = None,
     box: Annotated[str | None, typer.Option(metavar="X,Z", help="Put the twin's box here, metres.")] = None,
-    profile: Annotated[
-        Literal["perfect", "field", "uncalibrated"] | None,
-        typer.Option(help="How imperfect the twin's arm and camera are."),
-    ] = None,
+    profile: ProfileOption = None,
     camera: Annotated[
         str | None, typer.Option(metavar="KIND[:SOURCE]", help="Another camera, for example folder:pictures/.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but move; say what would be sent.")] = False,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-    ] = None,
+    set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:

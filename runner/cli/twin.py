@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from runner.cli import twin_parity, twin_serve
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ def shuttle(
     b: Annotated[Place, typer.Option(metavar="X Y Z", help="The second point.")] = _B_M,
     visits: Annotated[int, typer.Option(min=1, max=10_000, help="How many visits, both points in turn.")] = 20,
     gain: Annotated[float, typer.Option(help="Of a CCD sweep: above 0, at most 1.")] = 0.05,
-    profile: Annotated[
-        Literal["perfect", "field", "uncalibrated"] | None, typer.Option(help="How imperfect the arm is.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-    ] = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:

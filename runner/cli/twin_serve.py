@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
+from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOption, SetOption
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ def serve(
     firmware: Annotated[
         Literal["new", "old"], typer.Option(help="new acknowledges what it is told to do, old stays silent.")
     ] = "new",
-    profile: Annotated[
-        Literal["perfect", "field", "uncalibrated"] | None, typer.Option(help="How imperfect arm and camera are.")
-    ] = None,
+    profile: ProfileOption = None,
     fault: Annotated[
         list[str] | None, typer.Option(metavar="NAME[@S]", help="What goes wrong and when, as often as you like.")
     ] = None,
@@ -36,9 +34,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine's.")] = "127.0.0.1",
     camera_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the camera; 0: any free.")] = 0,
     control_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the control; 0: any free.")] = 0,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as you like.")
-    ] = None,
+    set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
