@@ -30,7 +30,7 @@ from runner.trial.drift import what_moved
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
 from runner.twin.profiles import PROFILES, Desk
-from runner.wizard import calibrate_everything
+from runner.wizard.steps import calibrate_everything
 from runs.statistics import exact_rate
 from runs.store import RunStore
 from vision.calibration.view import View

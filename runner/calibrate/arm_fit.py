@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from runner.arm_calibration import FittedParameter, HeldOut, RegionError
+from runner.arm_calibration import FittedParameter, HeldOut
+from runner.calibrate.held_out import held_out_of
 from runner.calibrate.samples import SeenTips, TouchedMarks
 from runner.calibrate.unknowns import ArmUnderCamera, Unknown, tip_parts
 from runner.kinematics.model import FloatArray, frozen
@@ -114,27 +115,6 @@ def model_error_mm(model: ArmUnderCamera, samples: Samples, values: FloatArray) 
     middle = model.tips_m(samples.encoder_deg, values).mean(axis=1)
     at = model.seen_from(values).pixel_to_table_xz_m(samples.ends_px.mean(axis=1), middle[:, 1])
     return np.asarray((at - middle[:, [0, 2]]) * 1000.0)
-
-
-def region_of(x_m: float, z_m: float) -> str:
-    """Which part of the table a point lies in: left, middle or right, near or far."""
-    side = "left" if x_m < -0.07 else "right" if x_m > 0.07 else "middle"
-    return f"{side}, {'near' if np.hypot(x_m, z_m) < 0.22 else 'far'}"
-
-
-def held_out_of(off_mm: FloatArray, places_m: FloatArray) -> HeldOut:
-    """Errors (n,) in mm at places (n, 3) of the cell frame, all together and by region."""
-    names = np.array([region_of(x, z) for x, _, z in places_m.tolist()])
-    regions = tuple(
-        RegionError(
-            region=name,
-            n=int((names == name).sum()),
-            median_mm=float(np.median(off_mm[names == name])),
-            worst_mm=float(off_mm[names == name].max()),
-        )
-        for name in sorted(set(names.tolist()))
-    )
-    return HeldOut(n=len(off_mm), median_mm=float(np.median(off_mm)), worst_mm=float(off_mm.max()), regions=regions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from runner.arm_calibration import HeldOut
-from runner.calibrate.arm_fit import held_out_of, region_of
 from runner.calibrate.bench import ArmBench, watch
+from runner.calibrate.held_out import held_out_of, region_of
 from runner.calibrate.tip_poses import clear_and_seen, in_short_order, solved
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import tool_points_cell_m

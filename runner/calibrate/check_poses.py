@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.arm_calibration import CheckPose
-from runner.calibrate.arm_fit import SEEN_PX, information
+from runner.calibrate.arm_fit import information
 from runner.calibrate.bench import ArmBench
 from runner.calibrate.tip_poses import candidate_poses, in_short_order
 from runner.calibrate.unknowns import ZERO_SIGMA_DEG, ArmUnderCamera, tip_parts
@@ -23,7 +23,8 @@ from vision.calibration.view import View
 SLIP_POSES = 2
 SLIP_DEG = 3.0  # that much of any joint has to show
 LEAST_DEG = 1.2  # a smaller slip is not believed
-LIMIT = 4.0  # standard deviations of the pictures together
+AGAIN_PX = 0.8  # how well the same tip is seen again at the same pose: its middle, and its line aside
+LIMIT = 3.2  # standard deviations of the pictures together
 _ABOVE_MM = 70.0  # over the table: block and box stand below
 
 
@@ -80,14 +81,14 @@ def find_slip(
     before = np.array([pose.encoder_deg for pose in then]) + zero_deg
     now = encoder_deg + zero_deg
     expected = np.array([pose.ends_px for pose in then]) + model.tips_px(now, nothing) - model.tips_px(before, nothing)
-    off = (tip_parts(ends_px, expected) / SEEN_PX).ravel()
+    off = (tip_parts(ends_px, expected) / AGAIN_PX).ravel()
     step = 0.01
     lines = []
     for joint in range(arm.n_joints):
         turned = nothing.copy()
         turned[joint] = step
         moved = expected + model.tips_px(now, turned) - model.tips_px(now, nothing)
-        lines.append((tip_parts(moved, expected) / SEEN_PX).ravel() / step)
+        lines.append((tip_parts(moved, expected) / AGAIN_PX).ravel() / step)
     middle_px = np.linalg.norm((ends_px - expected).mean(axis=1), axis=1)
     worst = int(middle_px.argmax())
     tip = model.tips_m(now[worst : worst + 1], nothing).mean(axis=(0, 1))

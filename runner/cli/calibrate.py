@@ -42,7 +42,7 @@ def lens(pictures: Pictures = None, yes: Yes = False, cell: CellOption = DEFAULT
     """The lens, from at least eight views of the board tilted by 15 to 30°; one that only lies flat can't do it."""
     from runner.calibrate.lens import lens_from
     from runner.cell import open_cell
-    from runner.wizard import measure_lens
+    from runner.wizard.camera import measure_lens
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)
@@ -73,7 +73,7 @@ def plane(
     from runner.arm_calibration import has_arm_file
     from runner.calibrate.plane import plane_from
     from runner.cell import open_cell
-    from runner.wizard import measure_plane
+    from runner.wizard.camera import measure_plane
     from runs.lock import CellLock
     from vision.calibration.file import load_lens
     from vision.cameras.protocol import read_picture

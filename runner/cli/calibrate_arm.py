@@ -51,7 +51,7 @@ def check(yes: Yes = False, cell: CellOption = DEFAULT_CELL, json: JsonOption = 
     """Send the tip to places that no fit has seen, and say how far from them it is seen to arrive."""
     from runner.cell import open_cell
     from runner.cli.calibrate_words import check_lines
-    from runner.wizard import check_now
+    from runner.wizard.steps import check_now
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)
@@ -78,7 +78,7 @@ def approach(
     from runner.cell import open_cell
     from runner.cli.calibrate_words import table_of
     from runner.cli.table_words import joints_of
-    from runner.wizard import teach
+    from runner.wizard.steps import teach
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)
@@ -116,7 +116,7 @@ def all_steps(yes: Yes = False, cell: CellOption = DEFAULT_CELL, json: JsonOptio
 
     from runner.cell import open_cell
     from runner.cli.calibrate_words import arm_lines, check_lines
-    from runner.wizard import calibrate_everything
+    from runner.wizard.steps import calibrate_everything
     from runs.lock import CellLock
     from vision.calibration.kept import content_hash
 
@@ -151,7 +151,7 @@ def all_steps(yes: Yes = False, cell: CellOption = DEFAULT_CELL, json: JsonOptio
 def _arm(*, joints: bool, touched: Path | None, poses: int | None, yes: bool, cell: Path, json: bool) -> int:
     from runner.cell import open_cell
     from runner.cli.calibrate_words import arm_lines
-    from runner.wizard import measure_arm, touch_arm
+    from runner.wizard.steps import measure_arm, touch_arm
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)
@@ -181,6 +181,6 @@ def _kept(file: Any, cell: Cell) -> dict[str, Any]:
 def person_of(cell: Cell, yes: bool) -> Person:
     """Who is asked: nobody in the twin, or where somebody said that all is done already."""
     from runner.calibrate.person import AtTheTerminal, Nobody
-    from runner.wizard import is_twin
+    from runner.wizard.station import is_twin
 
     return Nobody() if yes or is_twin(cell) else AtTheTerminal()

@@ -56,7 +56,7 @@ def rollback(id_text: Id, cell: CellOption = DEFAULT_CELL, json: JsonOption = Fa
     from runner.calibrate.versions import roll_back, version
     from runner.cell import open_cell
     from runner.cli.calibrate_words import version_object
-    from runner.wizard import fit_tables, with_calibration
+    from runner.wizard.steps import fit_tables, with_calibration
     from runs.lock import CellLock
 
     out, opened = Output(as_json=json), open_cell(cell)

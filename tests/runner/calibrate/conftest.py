@@ -17,7 +17,8 @@ from runner.cell import Cell, open_cell
 from runner.config import to_toml, with_overrides
 from runner.twin.profiles import PROFILES, Desk
 from runner.twin.setup import Twin
-from runner.wizard import arm_bench, fit_tables, with_calibration
+from runner.wizard.station import arm_bench
+from runner.wizard.steps import fit_tables, with_calibration
 from vision.calibration.drift import marks_in, scene_of
 from vision.calibration.file import LensFile, PlaneFile
 from vision.calibration.kept import content_hash, save

@@ -17,7 +17,7 @@ from runner.table.rows import CellOfTable
 from runner.trial.drift import drift_due, what_moved
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
-from runner.wizard import check_now
+from runner.wizard.steps import check_now
 from runs.store import RunStore
 
 POSES = (np.array([-40.0, 45.0, 5.0, 3.0, 20.0, -35.0]), np.array([35.0, 30.0, 15.0, -10.0, 30.0, -20.0]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runner.calibrate.arm_fit import fit_arm, region_of
+from runner.calibrate.arm_fit import fit_arm
 from runner.calibrate.bench import board_xz_m
+from runner.calibrate.held_out import region_of
 from runner.calibrate.samples import BadTouchFile, SeenTips, TouchedMarks, read_touched
 from runner.calibrate.tip_poses import candidate_poses, poses_that_tell_most
 from runner.calibrate.unknowns import ArmUnderCamera

@@ -12,7 +12,7 @@ from runner.rig import Request, build_rig
 from runner.trial.drift import what_moved
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
-from runner.wizard import calibrate_everything
+from runner.wizard.steps import calibrate_everything
 from runs.store import RunStore
 
 pytestmark = pytest.mark.slow

@@ -6,40 +6,30 @@ was kept before it stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from runner.arm_calibration import ArmFile, as_calibrated, as_delivered
-from runner.arms.errors import ArmError
-from runner.arms.guard import refuse_latched
 from runner.calibrate.approach import Taught, arc_pose_deg, teach_arc
 from runner.calibrate.arm import calibrate_by_sight, calibrate_by_touch, hashes_of
 from runner.calibrate.bench import ArmBench, Progress
 from runner.calibrate.check import CheckFile, check_places, errors_of
-from runner.calibrate.first_use import BLOCK_XZ_M, BOX_XZ_M, cleared_twin, show_lens, show_plane
-from runner.calibrate.lens import lens_from
 from runner.calibrate.person import Person
-from runner.calibrate.plane import plane_from
 from runner.calibrate.samples import read_touched
 from runner.cell import Cell
-from runner.geometry import obstacles_of
 from runner.kinematics.model import FloatArray
-from runner.station import Station, any_camera, open_station
+from runner.station import Station
 from runner.table.approach import APPROACH_FOLDER, ApproachPhase, write_approach
 from runner.table.approach_arc import PAIRS
 from runner.table.cell_tables import GRID_FILES
 from runner.table.retool import retool
-from runner.twin.served import served_at
-from runs.latch import StopLatch
-from vision.calibration.file import LensFile, PlaneFile, load_lens, load_view
+from runner.wizard.camera import measure_lens, measure_plane
+from runner.wizard.station import arm_bench
+from vision.calibration.file import LensFile, PlaneFile
 from vision.calibration.kept import now_text, save
-from vision.calibration.view import View
-from vision.cameras.protocol import Camera, Picture
-from vision.errors import CalibrationTooPoor, WrongPictureSize
 
 FOUND_OUT_HIGHER_M = 0.04
 """How much higher an arm is checked that nobody has calibrated."""
@@ -67,113 +57,6 @@ class Everything:
     taught: dict[ApproachPhase, Taught]
     check: CheckFile
     retooled: bool
-
-
-def is_twin(cell: Cell) -> bool:
-    """Whether the arm of the settings is a twin, in process or served."""
-    return cell.config.arm.kind == "twin" or served_at(cell.folder, cell.config.arm.address) is not None
-
-
-@contextmanager
-def arm_bench(cell: Cell, person: Person, progress: Progress) -> Iterator[tuple[ArmBench, Station]]:
-    """The cell's arm under its calibrated camera with a cleared table, let go of at the end, and what stands behind it.
-
-    Raises:
-        CalibrationMissing: lens or plane. WrongRequest, ArmUnreachable, CameraUnavailable: as `open_station`.
-        WrongPictureSize: the camera delivers another size than the calibration's.
-        Refused: a stop is latched, now or before one of the moves; whatever ends it, the arm is told to hold still.
-    """
-    view = load_view(cell.calibration_dir)
-    with _station(cell, person) as station:
-        config = cell.config
-        _refuse_pictures(station.camera, view)
-        twin = station.twin is not None or station.control is not None
-        block, box = (BLOCK_XZ_M, BOX_XZ_M) if twin else (None, None)
-        obstacles = obstacles_of(config, block_xz_m=block, box_xz_m=box)
-        bench = ArmBench.of(
-            config,
-            station.arm,
-            station.clock,
-            station.camera,
-            view,
-            obstacles,
-            progress,
-            lambda: refuse_latched(StopLatch(cell.folder).read()),
-        )
-        bench.may_go_on()
-        try:
-            yield bench, station
-        except BaseException:
-            with suppress(ArmError):
-                station.arm.stop()
-            raise
-
-
-@contextmanager
-def _station(cell: Cell, person: Person) -> Iterator[Station]:
-    """The station in encoder angles, block and box out of the way."""
-    raw = Cell(cell.folder, as_delivered(cell.config))
-    if is_twin(cell):
-        station = open_station(raw, seed=0, block_xz_m=BLOCK_XZ_M, box_xz_m=BOX_XZ_M)
-    else:
-        person.please("take block, box and all else off the table, and keep clear of the arm: it is going to move")
-        station = open_station(raw)
-    try:
-        yield station
-    finally:
-        station.close()
-
-
-def measure_lens(cell: Cell, person: Person, progress: Progress) -> LensFile:
-    """The lens: the twin shows its board; before a real camera a person holds it.
-
-    Raises:
-        CalibrationTooPoor: too few views, or all alike.
-    """
-    config = cell.config
-    if is_twin(cell):
-        with cleared_twin(_as_served(cell).config) as twin:
-            return show_lens(twin, config, cell.calibration_dir, progress)
-    with any_camera(cell) as camera:
-        pictures: list[tuple[str, Picture]] = []
-        for number in range(1, config.calibration.lens_views + 1):
-            person.please(
-                f"view {number} of {config.calibration.lens_views}: hold the board tilted by 15 to 30°, each time "
-                "elsewhere in the picture and to another side, and hold it still"
-            )
-            camera.read()  # what was buffered before
-            pictures.append((f"view {number}", camera.read().image_bgr))
-    lens, left_out = lens_from(
-        pictures,
-        config.calibration,
-        cell.calibration_dir,
-        source=f"{len(pictures)} views of the board by {camera.name}",
-    )
-    for why in left_out:
-        progress(f"left out: {why}")
-    return lens
-
-
-def measure_plane(cell: Cell, person: Person, progress: Progress) -> PlaneFile:
-    """The table's plane, from the board lying flat.
-
-    Raises:
-        CalibrationMissing: the lens. BoardNotFound, CalibrationTooPoor.
-    """
-    config, lens = cell.config, load_lens(cell.calibration_dir)
-    if is_twin(cell):
-        with cleared_twin(_as_served(cell).config) as twin:
-            return show_plane(twin, lens, config, cell.calibration_dir, progress)
-    x, z = config.calibration.board_xz_m
-    person.please(
-        f"lay the board flat on the table, its middle at x {x * 1000:.0f}, z {z * 1000:.0f} mm from the arm's base, "
-        f"its long side turned by {config.calibration.board_yaw_deg:g}°, and swing the arm aside"
-    )
-    with any_camera(cell) as camera:
-        camera.read()
-        picture = camera.read().image_bgr
-    source = f"the board seen by {camera.name}"
-    return plane_from(picture, lens, config.calibration, cell.calibration_dir, source=source)
 
 
 def measure_arm(
@@ -321,22 +204,3 @@ def _checked(
         missed=tuple(missed),
         calibration_hashes=hashes_of(folder),
     )
-
-
-def _as_served(cell: Cell) -> Cell:
-    """The cell with the profile of the twin that is served for it, if one is."""
-    served = None if cell.config.arm.kind == "twin" else served_at(cell.folder, cell.config.arm.address)
-    if served is None:
-        return cell
-    twin = cell.config.twin.model_copy(update={"profile": served.profile})
-    return Cell(cell.folder, cell.config.model_copy(update={"twin": twin}))
-
-
-def _refuse_pictures(camera: Camera, view: View) -> None:
-    """Stored pictures show no arm that moves, and those of another size belong to another calibration."""
-    if camera.replays:
-        raise CalibrationTooPoor(
-            "arm", "stored pictures don't show where the arm is now", next_step="leave camera.source empty"
-        )
-    if camera.size_px != view.size_px:
-        raise WrongPictureSize("the camera's picture", view.size_px, camera.size_px)
