@@ -119,7 +119,7 @@ def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json:
     return 0
 
 
-@app.command(epilog="Example: trialcell batch stop   and once more for: now")
+@app.command(epilog="Example: trialcell batch stop")
 def stop(
     name: NameArgument = "latest",
     now: Annotated[bool, typer.Option("--now", help="Don't wait for the end of the trial under way.")] = False,

@@ -13,7 +13,7 @@ from runner.cli.output import Output
 app = typer.Typer()
 
 
-@app.command(epilog="Example: trialcell review --cell bench   then open the address that it prints; Ctrl-C ends it")
+@app.command(epilog="Example: trialcell review --cell bench")
 def review(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Where it is served; 0 takes a free one.")

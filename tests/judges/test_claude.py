@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from hashlib import sha256
+from importlib.metadata import version
 from itertools import pairwise
 from time import monotonic
 
@@ -20,6 +21,8 @@ from judges.rubric import load_rubric
 from runner.config import BadSetting, Config, with_overrides
 from runner.rig import backend_of, detect_settings, model_judge
 from runs.errors import StorageUnwritable
+
+SDK = f"anthropic {version('anthropic')}"
 
 
 def noise(seed, size=(96, 128)):
@@ -133,7 +136,7 @@ def test_the_audit_says_where_the_verdict_came_from(claude_server, kind):
     assert audit.price_table == "2026-11-30"
     assert json.loads(audit.raw)["verdict"] == audit.reply["verdict"] == "no"
     if kind == "claude":
-        assert (audit.backend, audit.api_version, audit.sdk) == ("anthropic", "2026-10-21", "anthropic 2.14.0")
+        assert (audit.backend, audit.api_version, audit.sdk) == ("anthropic", "2026-10-21", SDK)
         assert (audit.request_id, attempt.message_id, attempt.stop_reason) == ("req_1", "msg_1", "end_turn")
     else:
         assert (audit.backend, audit.api_version, audit.effort) == ("openai-compatible", None, None)
