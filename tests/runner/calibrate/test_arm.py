@@ -105,6 +105,7 @@ def test_a_camera_of_another_size_ends_a_trial_before_anything_moves(desk_copy):
     assert log.moves == ()
 
 
+@pytest.mark.slow
 def test_a_trial_on_a_desk_that_was_unknown_looks_first_and_keeps_all_of_the_loop(desk_copy):
     cell = desk_copy.open()
     with build_rig(cell, Request(seed=11), switch=StopSwitch(), progress=lambda _: None) as rig:

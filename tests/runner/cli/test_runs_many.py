@@ -95,7 +95,7 @@ def test_lists_have_pages_and_orders(trialcell, night):
         (["stats", "--by", "colour"], 2, "is nothing that runs are known by"),
         (["sql", "DELETE FROM runs"], 2, "only one that looks"),
         (["sql", "SELECT nothing FROM runs"], 2, "nothing"),
-        (["export", "xml"], 2, "the format is csv, jsonl or logs"),
+        (["export", "xml"], 2, "the format is csv, jsonl, logs"),
         (["export", "csv", "--table", "moves"], 2, "--table is one of"),
         (["export", "csv", "--out", "/nowhere/x.csv"], 4, "can't write"),
         (["import", "/nowhere"], 2, "there is no /nowhere"),

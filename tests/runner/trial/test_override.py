@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from judges.person import PersonJudge
 from judges.scripted import ScriptedJudge
 from runs.queue import queue
@@ -48,6 +50,7 @@ def test_where_the_settings_say_so_it_is_a_no_and_the_judges_word_stays_beside_i
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_yes_with_the_tip_near_is_left_alone(play):
     played = play(seed=8, answers={"pick": ["yes"], "place": ["yes"]}, overrides=[IS_NO])
     judgment = played.log.judgments["pick"]

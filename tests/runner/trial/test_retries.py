@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from judges.errors import JudgeError
 from runner.twin.world import Resting
 from runs.schema.run import StageRecord
@@ -11,6 +13,7 @@ def attempts_of(stages: tuple[StageRecord, ...], name: str) -> list[int | None]:
     return [stage.attempt for stage in stages if stage.name == name]
 
 
+@pytest.mark.slow
 def test_a_pick_judged_no_twice_is_tried_a_third_time_and_the_block_is_set_down_in_between(play):
     played = play(answers={"pick": ["no", "no", "yes"], "place": ["yes"]})
     log = played.log
@@ -72,6 +75,7 @@ def test_an_unsure_pick_is_tried_again_when_the_gripper_does_not_say_that_it_hol
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_an_unsure_place_is_unjudged(play):
     played = play(answers={"pick": ["yes"], "place": ["unsure"]})
     assert (played.log.result, played.log.ending.stage) == ("unjudged", "stage9b_judge_place")
