@@ -1,13 +1,13 @@
 """What an arm's own figures mean for a trial: fit to move, to be rested first, or not to be moved at all.
 
-Decides from figures and settings; reads nothing and moves nothing. A figure that the firmware does not give is no
+Decides from figures and settings and moves nothing. A figure that the firmware does not give is no
 reason against it: what can't be known is said where health is shown.
 """
 
 from __future__ import annotations
 
-from runner.arms.errors import ArmNotReady, Refused
-from runner.arms.protocol import ArmHealth
+from runner.arms.errors import ArmError, ArmNotReady, Refused
+from runner.arms.protocol import Arm, ArmHealth
 from runner.config import ArmSettings
 
 _MEANINGS = (
@@ -25,6 +25,25 @@ def error_meaning(code: int) -> str:
     """
     words = next((text for codes, text in _MEANINGS if code in codes), "the maker's papers don't name it")
     return f"error {code}: {words.format(n=code)}"
+
+
+def complaint_of(arm: Arm) -> str | None:
+    """What an arm says is wrong with it, for the sentence that tells why a move came to nothing; None for nothing.
+
+    One that gives no sensible answer says nothing.
+    """
+    try:
+        health = arm.health()
+    except ArmError:
+        return None
+    told = []
+    if not health.powered:
+        told.append("it has no power")
+    if health.error_code:
+        told.append(f"it has latched {error_meaning(health.error_code)}")
+    if health.powered and health.servos_enabled is False:
+        told.append("a servo is off")
+    return " and ".join(told) or None
 
 
 def check_ready(health: ArmHealth, settings: ArmSettings, *, to_rest: bool = False) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 
 from judges.protocol import LabelledPicture
 from runner.arms.arrival import Arrival
-from runner.arms.condition import complaint_of
 from runner.arms.errors import LeftItsWay, MoveStalled, Refused
 from runner.arms.guard import refuse_latched
+from runner.arms.health import complaint_of
 from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.model import FloatArray
