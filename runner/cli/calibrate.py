@@ -63,15 +63,24 @@ def lens(pictures: Pictures = None, yes: Yes = False, cell: CellOption = DEFAULT
 @app.command(epilog="Example: trialcell calibrate plane   or   trialcell calibrate plane --picture flat.jpg")
 def plane(
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The board lying flat; without it the camera takes them.")
+        Path | None, typer.Option(metavar="FILE", help="The board lying flat; without it the camera takes one.")
+    ] = None,
+    touched: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Points of the table instead of a board, as CSV: u_px, v_px, and x_mm, z_mm or j0…j5 deg of the "
+            "tool on them. --picture, if given, is where they were found: its marks are kept.",
+        ),
     ] = None,
     yes: Yes = False,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
-    """The table's plane, from one picture of the board lying flat where calibration.board_xz_m says."""
+    """The table's plane: from a picture of the board lying flat where calibration.board_xz_m says, or from points."""
     from runner.arm_calibration import has_arm_file
-    from runner.calibrate.plane import plane_from
+    from runner.calibrate.plane import plane_from, plane_from_touch
+    from runner.calibrate.samples import read_points
     from runner.cell import open_cell
     from runner.wizard.camera import measure_plane
     from runs.lock import CellLock
@@ -80,7 +89,13 @@ def plane(
 
     out, opened = Output(as_json=json), open_cell(cell)
     with CellLock(opened.folder):
-        if picture is None:
+        if touched is not None:
+            points = read_points(touched, len(opened.config.arm.home_deg))
+            shown = None if picture is None else read_picture(picture)
+            source = f"{len(points.px)} points of the table in {touched.name}"
+            lens_file, folder = load_lens(opened.calibration_dir), opened.calibration_dir
+            file = plane_from_touch(points, lens_file, opened.config, folder, shown, source=source)
+        elif picture is None:
             file = measure_plane(opened, person_of(opened, yes), out.aside.print)
         else:
             lens_file = load_lens(opened.calibration_dir)

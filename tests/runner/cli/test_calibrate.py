@@ -8,7 +8,7 @@ import pytest
 from runner.cell import open_cell
 from runner.kinematics.frames import tool_points_cell_m
 from runner.table.postures import arm_of
-from vision.calibration.file import load_plane
+from vision.calibration.file import load_plane, load_view
 from vision.calibration.kept import content_hash
 
 ZERO_DEG = np.array([1.0, -1.5, 0.8, -2.0, 1.2, 0.0])
@@ -51,6 +51,44 @@ def test_touched_marks_calibrate_the_arm_for_all_of_the_program_and_can_be_taken
     back = trialcell("calibrate", "rollback", answer["id"], "--cell", cell_copy, "--json").object
     assert [each["id"] for each in back["put_back"]] == [answer["id"]]
     assert open_cell(cell_copy).config.arm.tool_shift_mm == tuple(answer["tool_shift_mm"])
+
+
+@pytest.mark.parametrize("way", ["measured", "touched"])
+def test_points_of_the_table_put_the_camera_where_it_is(trialcell, cell_copy, tmp_path, arm, base, way):
+    """By the view that the twin's board has given: its pixels of points that a ruler or a tool has placed."""
+    folder = cell_copy / "calibration"
+    before, view = load_plane(folder), load_view(folder)
+    rng = np.random.default_rng(3)
+    bent = np.array([0.0, 60.0, -20.0, 0.0, 30.0, -30.0]) + rng.uniform(-1, 1, (12, 6)) * [60, 15, 20, 20, 15, 0]
+    points_m = tool_points_cell_m(bent, arm, base)
+    on_table = rng.uniform((-0.25, 0.12), (0.25, 0.32), (12, 2))
+    xz_m = on_table if way == "measured" else points_m[:, [0, 2]]
+    rows = np.hstack((view.table_to_pixel(xz_m), xz_m * 1000.0 if way == "measured" else bent))
+    names = ["u_px", "v_px", *(["x_mm", "z_mm"] if way == "measured" else [f"j{i}" for i in range(6)])]
+    path = tmp_path / "points.csv"
+    path.write_text("\n".join([",".join(names), *(",".join(f"{v:.5f}" for v in row) for row in rows)]) + "\n")
+    answer = trialcell("calibrate", "plane", "--touched", path, "--cell", cell_copy, "--json").object
+    assert answer["camera_m"] == pytest.approx(before.camera_m, abs=0.002)
+    assert answer["held_out_mm"] < 0.1
+    assert answer["n_points"] == 12
+    assert "12 points of the table" in answer["source"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("u_px,v_px,x_mm\n1,2,3\n", "there is no column z_mm"),
+        ("u_px,v_px,x_mm,z_mm\n1,2,nan,4\n", "line 2 holds a number that is not finite"),
+        ("u_px,v_px,x_mm,z_mm\n" + "640,360,0,200\n" * 5, "5 points, 6 needed"),
+    ],
+)
+def test_points_that_say_nothing_are_refused_and_the_plane_stays(trialcell, cell_copy, tmp_path, text, said):
+    before = (cell_copy / "calibration" / "plane.json").read_bytes()
+    (tmp_path / "points.csv").write_text(text)
+    told = trialcell("calibrate", "plane", "--touched", tmp_path / "points.csv", "--cell", cell_copy)
+    assert told.code in (2, 3)
+    assert said in " ".join(told.err.split())
+    assert (cell_copy / "calibration" / "plane.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
