@@ -170,10 +170,14 @@ def _moved(cell: Path, set_: list[str] | None, speed: int | None, json: bool, ac
 
 
 def _jaws(cell: Path, set_: list[str] | None, json: bool, value: int | None) -> int:
+    from runs.emptied import note_emptied
+
     out = Output(as_json=json)
     with _in_hand(cell, set_, None, moves=True) as (arm, config):
         told = config.gripper.grip_value if value == -1 else value
         now = arm.set_jaws(told)
+        if told is None:
+            note_emptied(cell)
     out.answer(
         {"told": "open" if told is None else told, "gripper": now},
         f"jaws      {'no answer' if now is None else f'{now:.0f} of 100'}",

@@ -68,10 +68,8 @@ def what_moved(bench: Bench, *, with_arm: bool = True) -> DriftRecord:
 
     home = np.asarray(bench.config.arm.home_deg, dtype=np.float64)
     go("drift_home", home)
-    found = camera_drift(bench, look("drift")[0])
-    if with_arm and found.moved is None:
-        found = _with_arm(bench, found, go, look)
-        go("drift_home", home)
+    found = _looked(bench, go, look, with_arm=with_arm)
+    go("drift_home", home)
     return found
 
 
@@ -102,7 +100,7 @@ def camera_drift(bench: Bench, image_bgr: Picture) -> DriftRecord:
 
 
 def refuse_other_picture(trial: Trial, image_bgr: Picture) -> None:
-    """Before anything moves: a camera that gives pictures of another size is not the one that was calibrated.
+    """Before the arm goes by what is seen: a camera with pictures of another size is not the one that was calibrated.
 
     Raises:
         Moved: it is so.
@@ -133,9 +131,7 @@ def refuse_what_moved(trial: Trial) -> None:
     def look(label: str) -> list[Picture]:
         return [frame.image_bgr for frame in trial.capture(label)]
 
-    found = camera_drift(bench, look("drift_home")[0])
-    if found.moved is None:
-        found = _with_arm(bench, found, go, look)
+    found = _looked(bench, go, look, with_arm=True)
     trial.book.add(found)
     if found.moved is not None:
         raise Moved(found)
@@ -158,6 +154,12 @@ def moved_camera(trial: Trial, image_bgr: Picture, *, noted: bool = False) -> Dr
     return None
 
 
+def _looked(bench: Bench, go: Going, look: Looking, *, with_arm: bool) -> DriftRecord:
+    """From home: the camera by its picture, then, if that is as it was, the arm by its tip."""
+    found = camera_drift(bench, look("drift_home")[0])
+    return _with_arm(bench, found, go, look) if with_arm and found.moved is None else found
+
+
 def _with_arm(bench: Bench, camera: DriftRecord, go: Going, look: Looking) -> DriftRecord:
     """The same record with what the tip says at the check poses."""
     file = bench.arm_file
@@ -167,7 +169,7 @@ def _with_arm(bench: Bench, camera: DriftRecord, go: Going, look: Looking) -> Dr
         return camera.model_copy(update={"not_looked": why})
     seen_poses, encoders, ends = [], [], []
     for number, pose in enumerate(file.check_poses, start=1):
-        read = go(f"stage1_drift_{number}", np.array(pose.goal_deg))
+        read = go(f"drift_{number}", np.array(pose.goal_deg))
         seen = ends_in(look(f"drift_{number}"), read, bench.arm.model, bench.base, view)
         if seen is not None:
             seen_poses.append(pose)

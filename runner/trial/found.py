@@ -57,7 +57,8 @@ class UnderWay:
     def sentence(self) -> str:
         """Which run, and where it was."""
         if not self.readable:
-            return f"{self.run_id} was cut off, and its log can't be read"
+            how = "was cut off, and its log" if self.cut_off else "has a log that"
+            return f"{self.run_id} {how} can't be read"
         where = "before its first stage" if self.stage is None else f"in {self.stage}"
         if self.cut_off:
             return f"{self.run_id} was cut off {where}"
@@ -68,7 +69,8 @@ def what_was_under_way(store: RunStore) -> UnderWay | None:
     """What the last run left, or None where it ended with the arm at rest and empty jaws, or nothing was run.
 
     Looks back through runs that ended without the block let go, for where it was taken. Dry runs and runs that somebody
-    writes at this moment are passed over; one that was cut off and can't be read may have left anything.
+    writes at this moment are passed over; a last one that can't be read may have left anything, whatever those before
+    it say.
     """
     latest: UnderWay | None = None
     unwritten: list[str] = []
@@ -79,8 +81,9 @@ def what_was_under_way(store: RunStore) -> UnderWay | None:
         try:
             log = store.open(entry.run_id).log
         except RecordError:
-            if entry.state == "interrupted" and latest is None:
-                latest = UnderWay(entry.run_id, None, cut_off=True, may_hold=True, readable=False)
+            if latest is None:
+                cut_off, knows_of_jaws = entry.state == "interrupted", True
+                latest = UnderWay(entry.run_id, None, cut_off=cut_off, may_hold=True, readable=False)
             continue
         if log.dry_run:
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 
 from runner.arms.errors import ArmError
@@ -25,6 +26,7 @@ from runner.trial.stages.place import approach_place, finish, judge_place, place
 from runner.trial.stages.start import start
 from runner.trial.stop import StopSwitch
 from runner.trial.trial import Seen, Trial, outcome_of
+from runs.emptied import emptied_since
 from runs.errors import StorageUnwritable, TrialcellError
 from runs.events import RunHeader
 from runs.schema.run import Ending, Result, RunLog
@@ -80,6 +82,8 @@ def run_course(
     under_way = None if bench.dry_run else before(store)
     if under_way is not None:
         write_ends(store, under_way)
+        if emptied_since(bench.latch.path.parent, under_way.run_id):
+            under_way = replace(under_way, may_hold=False)
     header = RunHeader(dry_run=bench.dry_run, constants=constants_of(bench), provenance=bench.provenance)
     writer = store.create(header, run_id=run_id)
     book = Notebook(writer, observer)

@@ -64,20 +64,20 @@ def settle_first(trial: Trial, under_way: UnderWay | None) -> Found:
     here = trial.here_deg()
     reading = check_grip(trial, "stage1_grip_before")
     at_home = float(np.abs(here - np.array(trial.bench.config.arm.home_deg)).max())
+    at_rest_home = at_home <= trial.bench.config.arm.tol_home_deg
     if under_way is None:
-        return _unknown(trial, reading.holding)
+        return _unknown(trial, reading.holding, None if at_rest_home else at_home)
     lines = _Lines(_line(trial, under_way.pick), _line(trial, under_way.place))
     at_grasp = lines.pick is not None and _away_deg(here, lines.pick.waypoints_deg[-1]) <= _AT_END_DEG
     held = reading.holding is True or (under_way.may_hold and (reading.holding is None or at_grasp))
     trial.may_hold = held
-    away = "at home" if at_home <= trial.bench.config.arm.tol_home_deg else f"{at_home:.0f}° from home"
-    holds = "holds nothing" if not held else "holds the block" if reading.holding else "may hold the block"
-    found = f"{under_way.sentence}; the arm stands {away}, the gripper {holds}"
+    away = "at home" if at_rest_home else f"{at_home:.0f}° from home"
+    found = f"{under_way.sentence}; the arm stands {away}, the gripper {_word(reading.holding, held=held)}"
     if not held:
-        if away == "at home":
-            told = Found(under_way, False, "nothing", f"{found}: nothing to put right")
+        if at_rest_home:
+            told = Found(under_way, reading.holding, "nothing", f"{found}: nothing to put right")
         else:
-            told = Found(under_way, False, "go_home", f"{found}: it goes home")
+            told = Found(under_way, reading.holding, "go_home", f"{found}: it goes home")
         trial.book.note(told.sentence, aloud=True)
         if told.act == "go_home":
             _reckon_with(trial, under_way, None)
@@ -98,19 +98,36 @@ def settle_first(trial: Trial, under_way: UnderWay | None) -> Found:
     return told
 
 
-def _unknown(trial: Trial, holding: bool | None) -> Found:
-    """No run left anything, so what the jaws hold was put there by somebody."""
+def _word(holding: bool | None, *, held: bool) -> str:
+    """What the gripper does, and on whose word."""
+    if held:
+        return "holds the block" if holding else "may hold the block"
+    return "holds nothing" if holding is False else "gave no answer, and by the log it holds nothing"
+
+
+def _unknown(trial: Trial, holding: bool | None, off_home_deg: float | None) -> Found:
+    """No run left anything, so what the jaws hold was put there by somebody.
+
+    A gripper that gives no answer can't be asked; an arm away from home may then hold something over the table.
+    """
     if holding:
-        trial.may_hold = True
         return _ask(trial, "the gripper already holds something, and no run says where it came from")
+    if holding is None and off_home_deg is not None and trial.bench.arm.model.data.gripper is not None:
+        return _ask(
+            trial,
+            f"the arm stands {off_home_deg:.0f}° from home, its gripper gave no answer, and no run says whether it "
+            "holds something",
+            "look at the gripper, take out what it holds, then: trialcell arm home",
+        )
     return Found(None, holding, "nothing", "nothing was under way")
 
 
-def _ask(trial: Trial, sentence: str) -> Found:
+_TAKE_IT_OUT = "take it out (trialcell arm open, a hand under it), put it on the table, and begin again"
+
+
+def _ask(trial: Trial, sentence: str, next_step: str = _TAKE_IT_OUT) -> Found:
     trial.may_hold = True
-    raise InvalidStart(
-        sentence, next_step="take it out (trialcell arm open, a hand under it), put it on the table, and begin again"
-    )
+    raise InvalidStart(sentence, next_step=next_step)
 
 
 def _bring_down(trial: Trial, here: FloatArray, lines: _Lines, *, at_grasp: bool) -> None:
@@ -167,6 +184,7 @@ def _box_now(trial: Trial, before: Standing | None) -> Standing | None:
     bench = trial.bench
     (frame,) = trial.capture("found")
     if bench.view is None or not bench.view.matches(frame.image_bgr) or assess(frame.image_bgr).problem is not None:
+        trial.book.note("the camera shows nothing of use: reckoning with the box where it was seen last", aloud=True)
         return before
     box = find_box(frame.image_bgr, bench.view, bench.detect).best
     if box is None or box.xz_m is None or box.score < bench.detect.score_limit:

@@ -18,6 +18,7 @@ from runner.rig import Request, Rig, build_rig
 from runner.trial.found import what_was_under_way
 from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
+from runs.emptied import note_emptied
 from runs.errors import StorageUnwritable
 from runs.events import RunHeader, StageStarted
 from runs.latch import StopLatch
@@ -40,7 +41,7 @@ class DyingArm:
     """The twin's arm under a program that can be made to die at a reading: then nobody says stop to it."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner, self.left, self.dead = inner, None, False
+        self._inner, self.left, self.dead, self.silent = inner, None, False, False
         self.opened_at: list[Any] = []
         self.truth: Callable[[], Any] = lambda: None
 
@@ -53,7 +54,7 @@ class DyingArm:
 
     def read_gripper_value(self):
         self._perhaps_die()
-        return self._inner.read_gripper_value()
+        return None if self.silent else self._inner.read_gripper_value()
 
     def send_gripper_open(self) -> None:
         self.opened_at.append(self.truth())
@@ -233,6 +234,22 @@ def test_what_somebody_put_between_the_jaws_is_held_still(desk):
     assert log.ending.block_held is True
 
 
+def test_a_gripper_that_gives_no_answer_is_not_said_to_be_empty(desk):
+    desk.arm.silent = True
+    desk.arm.send_path(np.array([[20.0, 10.0, 0.0, 0.0, 10.0, -30.0]]), speed_percent=80)
+    desk.rig.twin.clock.sleep(3.0)
+    log = desk.run()
+    assert (log.result, log.ending.stage, log.moves) == ("invalid", "stage1", ())
+    assert "gave no answer, and no run says whether it holds something" in log.ending.reason
+    assert log.ending.block_held is not False
+    assert desk.arm.opened_at == []
+    again = desk.run()  # the run before knew no more
+    assert (again.result, again.moves) == ("invalid", ())
+    assert what_was_under_way(desk.store).may_hold
+    note_emptied(desk.store.runs_dir.parent)  # as `trialcell arm open` does
+    assert desk.run().result != "invalid"
+
+
 def ended(store: RunStore, ending: Ending | None, *gripper: GripperRecord, stage: str = "stage5") -> str:
     writer = store.create(RunHeader())
     writer.stage_started(stage)
@@ -258,6 +275,19 @@ def test_what_the_log_says_of_the_jaws(tmp_path):
     assert what_was_under_way(store) is None
     ended(store, ending(at_rest=True, block_held=False))
     assert what_was_under_way(store) is None
+
+
+@pytest.mark.parametrize("cut_off", [True, False])
+def test_a_last_run_that_can_t_be_read_may_have_left_anything_whatever_those_before_say(tmp_path, cut_off):
+    store = RunStore(tmp_path / "runs")
+    ended(store, None, act("close"), act("open"), stage="stage9")
+    last = store.find(ended(store, None if cut_off else ending(at_rest=True, block_held=False))).folder
+    (last / "events.jsonl").write_bytes(b"{torn")
+    if not cut_off:
+        (last / "run.json").write_text("{")
+    under_way = what_was_under_way(store)
+    assert (under_way.run_id, under_way.may_hold, under_way.readable) == (last.name, True, False)
+    assert ("was cut off" in under_way.sentence) is cut_off
     ended(store, ending(at_rest=False, block_held=False))
     assert not what_was_under_way(store).may_hold
     ended(store, ending(at_rest=True, block_held=None))
