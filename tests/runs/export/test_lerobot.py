@@ -86,7 +86,7 @@ data = LeRobotDataset("local/trials", root=sys.argv[1], video_backend="pyav")
 episode = data.meta.episodes[1]
 frames = [data[i] for i in range(episode["dataset_from_index"], episode["dataset_to_index"])]
 print(json.dumps({
-    "frames": len(data), "episodes": data.num_episodes, "success": data.meta.episodes["success"],
+    "frames": len(data), "episodes": data.num_episodes, "success": list(data.meta.episodes["success"]),
     "states": [frame["observation.state"].tolist() for frame in frames],
     "actions": [frame["action"].tolist() for frame in frames], "events": [frame["event"] for frame in frames],
     "pictures": [frame["observation.images.top"].mean(dim=(1, 2)).tolist() for frame in frames],
