@@ -26,13 +26,18 @@ from runner.cli.options import (
 )
 from runner.cli.output import Output
 from runner.cli.runs_index import many_runs, selected
+from runner.cli.runs_named import named
 
 if TYPE_CHECKING:
+    from runner.pictures.run_recording import Recorded
     from runs.export.tables import Table
     from runs.index.questions import ManyRuns
     from runs.index.select import Selection
 
-FORMATS = ("csv", "jsonl", "logs", "inspect")
+FORMATS = ("csv", "jsonl", "logs", "inspect", "lerobot", "rerun")
+_TO_A_PLACE = ("lerobot", "rerun")
+_WHAT = {"lerobot": "dataset", "rerun": "recording"}
+_EXAMPLE = {"lerobot": "dataset", "rerun": "runs.rrd"}
 
 
 def export(
@@ -40,10 +45,16 @@ def export(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="csv or jsonl: a row a line; logs: whole logs as JSON Lines; inspect: a log of Inspect.",
+            help="csv or jsonl: a row a line; logs: whole logs as JSON Lines; inspect: a log of Inspect; lerobot: a "
+            "dataset, a new folder; rerun: a recording for the 3-D viewer.",
         ),
     ],
-    to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to; stdout by default.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Only these: names, numbers, latest, or 2-40.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to; stdout by default, where that can be.")
+    ] = None,
     table: Annotated[
         str, typer.Option("--table", help="A row for each of these: runs, lookups, stages, picks or tips.")
     ] = "runs",
@@ -53,16 +64,23 @@ def export(
     cells: CellsOption = DEFAULT_CELLS,
     json: JsonOption = False,
 ) -> None:
-    """Write runs as a table with the units in the names of its columns, as whole logs, or as a log of Inspect."""
+    """Write runs for other programs: as a table with units in its columns' names, as logs, a dataset or a recording."""
     from runs.export.tables import table_rows, whole_logs, write_csv, write_jsonl
 
     if form not in FORMATS:
         raise typer.BadParameter(f"the format is {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got {form!r}")
     if json and to is None:
         raise typer.BadParameter("with --json, say where the rows go: --out FILE")
+    if form in _TO_A_PLACE and to is None:
+        raise typer.BadParameter(f"say where the {form} {_WHAT[form]} goes: --out {_EXAMPLE[form]}")
+    if form == "rerun" and to is not None and to.suffix != ".rrd":
+        raise typer.BadParameter(f"--out: a recording ends in .rrd, got {to}")
     out = Output(as_json=json)
     with many_runs(cells, out) as many:
-        selection = selected(where, since, until)
+        selection = selected(where, since, until, run_ids=named(runs or [], many))
+        if form in _TO_A_PLACE and to is not None:
+            (_lerobot if form == "lerobot" else _rerun)(many, selection, to, out)
+            return
         if form == "inspect":
             _inspect(many, selection, to, out)
             return
@@ -88,6 +106,73 @@ def _inspect(many: ManyRuns, selection: Selection, to: Path | None, out: Output)
         data = {"out": str(to), "format": "inspect", "rows": written.samples, "left_out": written.left_out}
         told = (f"left out: {row['run_id']}  {row['problem']}" for row in written.left_out)
         out.answer(data, f"{written.samples} samples in {to}", *told)
+
+
+def _lerobot(many: ManyRuns, selection: Selection, to: Path, out: Output) -> None:
+    from runs.export.lerobot import write_lerobot
+
+    rows = many.stream(selection, ["cell", "run_id"])
+    with out.aside.status("writing the dataset …"):
+        written = write_lerobot(((row["cell"], many.runs_dir(row["cell"]) / row["run_id"]) for row in rows), to)
+    data = {
+        "out": str(to),
+        "format": "lerobot",
+        "episodes": written.episodes,
+        "frames": written.frames,
+        "pictures_missing": written.pictures_missing,
+        "left_out": written.left_out,
+    }
+    told = [f"left out: {row['run_id']}  {row['problem']}" for row in written.left_out]
+    if written.pictures_missing:
+        told.append(f"{written.pictures_missing} pictures are nowhere or can't be read")
+    out.answer(data, f"{written.episodes} episodes of {written.frames} frames in {to}", *told)
+
+
+def _rerun(many: ManyRuns, selection: Selection, to: Path, out: Output) -> None:
+    try:
+        from runner.pictures.run_recording import write_runs
+    except ModuleNotFoundError as error:
+        from runner.pictures.errors import NoViewer
+
+        raise NoViewer(
+            f"a recording needs {error.name}, which is not installed", next_step='pip install "trialcell[view]"'
+        ) from None
+    left_out: list[dict[str, Any]] = []
+    with out.aside.status("writing the recording …"):
+        n = write_runs(to, _recorded(many, selection, left_out))
+    data = {"out": str(to), "format": "rerun", "runs": n, "left_out": left_out}
+    told = (f"left out: {row['run_id']}  {row['problem']}" for row in left_out)
+    out.answer(data, f"{n} runs in {to}; see them: rerun {to}", *told)
+
+
+def _recorded(many: ManyRuns, selection: Selection, left_out: list[dict[str, Any]]) -> Iterator[Recorded]:
+    """The selected runs with the arm that each was made with; those of another arm than the first are left out."""
+    from runner.cell import open_cell
+    from runner.config import CELL_FILE, Config
+    from runner.pictures.run_recording import Recorded
+    from runner.review.replay import arm_then
+    from runs.errors import TrialcellError
+    from runs.store import open_folder
+
+    cells = {label: many.runs_dir(label).parent for label in many.labels}
+    settings = {
+        label: open_cell(folder).config if (folder / CELL_FILE).is_file() else Config()
+        for label, folder in cells.items()
+    }
+    arm = None
+    for row in many.stream(selection, ["cell", "run_id"]):
+        folder = many.runs_dir(row["cell"]) / row["run_id"]
+        try:
+            log = open_folder(folder).log
+            model, base = arm_then(log, settings[row["cell"]])
+        except TrialcellError as error:
+            left_out.append({**row, "problem": error.message})
+            continue
+        arm = arm or model.name
+        if model.name != arm:
+            left_out.append({**row, "problem": f"its arm is {model.name}, the recording's is {arm}"})
+            continue
+        yield Recorded(log, folder, model, base)
 
 
 def _table(text: str) -> Table:

@@ -5,8 +5,6 @@ The commands are registered in `runs.py`. They read the record and write the fil
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,13 +23,10 @@ from runner.cli.options import (
 )
 from runner.cli.output import Output
 from runner.cli.runs_index import many_runs, selected
+from runner.cli.runs_named import RANGE, named
 
 if TYPE_CHECKING:
-    from runs.index.questions import ManyRuns
-    from runs.index.select import Selection
     from runs.report.drawing import Drawing
-
-_RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def report(
@@ -61,7 +56,7 @@ def report(
     out = Output(as_json=json)
     wanted = list(runs or [])
     narrowed = bool(where or since or until)
-    if len(wanted) == 1 and not narrowed and not _RANGE.fullmatch(wanted[0]) and not _holds_runs(Path(wanted[0])):
+    if len(wanted) == 1 and not narrowed and not RANGE.fullmatch(wanted[0]) and not _holds_runs(Path(wanted[0])):
         stored = open_any(wanted[0], RunStore(cells[0] / "runs"))
         path = to if to is not None else cells[0] / "reports" / f"{stored.log.run_id}.html"
         data = _write_run_report(stored, path)
@@ -69,7 +64,7 @@ def report(
         return
     folders = [Path(each) for each in wanted if _holds_runs(Path(each))] or list(cells)
     with many_runs(folders, out) as many:
-        ids = _named([each for each in wanted if not _holds_runs(Path(each))], many)
+        ids = named([each for each in wanted if not _holds_runs(Path(each))], many)
         selection = selected(where, since, until, run_ids=ids)
         name = title if title is not None else f"Trials of {', '.join(many.labels)}"
         with out.aside.status("writing the page …"):
@@ -143,24 +138,6 @@ def plot(
 def _holds_runs(path: Path) -> bool:
     """Whether it is a cell or a folder of runs, and not one run's own folder."""
     return path.is_dir() and not any((path / name).exists() for name in ("run.json", "events.jsonl"))
-
-
-def _named(texts: Sequence[str], many: ManyRuns) -> tuple[str, ...] | None:
-    """The ids that names and ranges of numbers mean; None where none is named."""
-    from runs.index.select import Selection
-    from runs.store import RunStore
-
-    if not texts:
-        return None
-    ids: list[str] = []
-    for text in texts:
-        match = _RANGE.fullmatch(text)
-        if match is None:
-            ids += [RunStore(index.runs_dir).find(text).run_id for index in many.indexes[:1]]
-            continue
-        between: Selection = Selection.parse([f"number>={match[1]}", f"number<={match[2]}"])
-        ids += [row["run_id"] for row in many.stream(between, ["run_id"])]
-    return tuple(ids)
 
 
 def _write_run_report(stored: Any, path: Path) -> dict[str, Any]:

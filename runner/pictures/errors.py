@@ -17,8 +17,10 @@ class PicturesError(TrialcellError):
 class NoViewer(PicturesError):
     """The 3-D viewer's library is not installed."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why, next_step='pip install "trialcell[view]", or leave --rerun and --view out')
+    def __init__(
+        self, why: str, *, next_step: str = 'pip install "trialcell[view]", or leave --rerun and --view out'
+    ) -> None:
+        super().__init__(why, next_step=next_step)
 
 
 class ViewerFailed(PicturesError):

@@ -1,6 +1,7 @@
 """One inverse kinematics search as a Rerun recording: the arm in 3-D with every step on a timeline, errors and joints.
 
-The one module that imports rerun, which comes with the extra `trialcell[view]`. Writes a file and opens no window.
+Only this module and `run_recording.py` import rerun, which comes with the extra `trialcell[view]`. Both write a file
+and open no window.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from vision.overlay import GREEN, ORANGE, SKY_BLUE, VERMILLION, Bgr
 
 TIMELINE = "step"
 _SHELL_ALPHA = 45
-_JOINT_COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY_BLUE, INK)
+JOINT_COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY_BLUE, INK)
 
 
 def write_recording(path: Path, trace: Trace, arm: ArmModel, base: BaseInCell, *, solver: str) -> None:
@@ -39,12 +40,7 @@ def write_recording(path: Path, trace: Trace, arm: ArmModel, base: BaseInCell, *
     Raises:
         StorageUnwritable: it can't be written.
     """
-    with storage(path), path.open("ab"):  # rerun itself only warns
-        pass
-    recording = rr.RecordingStream("trialcell_ik", recording_id="ik", send_properties=False)
-    recording.set_log_time_enabled(False)
-    recording.set_log_tick_enabled(False)
-    recording.save(path, default_blueprint=_layout())
+    recording = new_recording(path, "ik", _layout())
     up = Upright.of(base)
     size = _still(recording, trace, arm, base, up, solver)
     step = 0
@@ -52,15 +48,13 @@ def write_recording(path: Path, trace: Trace, arm: ArmModel, base: BaseInCell, *
         tips = []
         for number, pose in enumerate(attempt.angles_deg):
             recording.set_time(TIMELINE, sequence=step)
-            tips.append(_arm(recording, arm, pose, up, size))
+            tips.append(log_arm(recording, arm, pose, up, size))
             target = up.points(trace.target.position_m)
             recording.log(
                 "scene/error",
-                rr.LineStrips3D([[tips[-1], target]], radii=rr.Radius.ui_points(2.0), colors=[_rgb(VERMILLION)]),
+                rr.LineStrips3D([[tips[-1], target]], radii=rr.Radius.ui_points(2.0), colors=[rgb(VERMILLION)]),
             )
-            recording.log(
-                "scene/path", rr.LineStrips3D([tips], radii=rr.Radius.ui_points(1.5), colors=[_rgb(SKY_BLUE)])
-            )
+            recording.log("scene/path", rr.LineStrips3D([tips], radii=rr.Radius.ui_points(1.5), colors=[rgb(SKY_BLUE)]))
             recording.log("errors/position_mm", rr.Scalars(float(attempt.residual_mm[number])))
             if trace.target.rotation is not None:
                 recording.log("errors/rotation_deg", rr.Scalars(float(attempt.residual_deg[number])))
@@ -69,6 +63,21 @@ def write_recording(path: Path, trace: Trace, arm: ArmModel, base: BaseInCell, *
             step += 1
     recording.flush()
     recording.disconnect()
+
+
+def new_recording(path: Path, name: str, layout: rrb.Blueprint) -> rr.RecordingStream:
+    """A recording that goes into a file; only the times that are set in it count.
+
+    Raises:
+        StorageUnwritable: it can't be written.
+    """
+    with storage(path), path.open("ab"):  # rerun itself only warns
+        pass
+    recording = rr.RecordingStream(f"trialcell_{name}", recording_id=name, send_properties=False)
+    recording.set_log_time_enabled(False)
+    recording.set_log_tick_enabled(False)
+    recording.save(path, default_blueprint=layout)
+    return recording
 
 
 def _layout() -> rrb.Blueprint:
@@ -107,24 +116,23 @@ def _still(
             vectors=cell_axes,
             origins=[foot] * 3,
             radii=[0.004 * size],
-            colors=[_rgb(SOFT_INK)] * 3,
+            colors=[rgb(SOFT_INK)] * 3,
             labels=["x", "y", "z"],
         ),
         static=True,
     )
-    mark = rr.Points3D([target], radii=[0.012 * size], colors=[_rgb(VERMILLION)], labels=["target"])
+    mark = rr.Points3D([target], radii=[0.012 * size], colors=[rgb(VERMILLION)], labels=["target"])
     recording.log("scene/target", mark, static=True)
     if trace.target.rotation is not None:
         wanted = up.turn(trace.target.rotation[:, 2]) * 0.15 * size
-        arrow = rr.Arrows3D(vectors=[wanted], origins=[target], radii=[0.005 * size], colors=[_rgb(VERMILLION)])
+        arrow = rr.Arrows3D(vectors=[wanted], origins=[target], radii=[0.005 * size], colors=[rgb(VERMILLION)])
         recording.log("scene/target/direction", arrow, static=True)
-    for i, shape in enumerate(arm.data.shape):
-        recording.log(f"scene/shells/link{shape.link}/{i}", _shell(shape), static=True)
+    log_shells(recording, arm)
     curves = [("errors/position_mm", "position, mm", BLUE), ("errors/rotation_deg", "rotation, °", PURPLE)]
     for i, joint in enumerate(arm.data.joint):
-        curves.append((f"joints_deg/{joint.name}", joint.name, _JOINT_COLOURS[i % len(_JOINT_COLOURS)]))
+        curves.append((f"joints_deg/{joint.name}", joint.name, JOINT_COLOURS[i % len(JOINT_COLOURS)]))
     for path, name, colour in curves:
-        recording.log(path, rr.SeriesLines(names=[name], colors=[_rgb(colour)], widths=[2.0]), static=True)
+        recording.log(path, rr.SeriesLines(names=[name], colors=[rgb(colour)], widths=[2.0]), static=True)
     result = best.result
     words = f"# {arm.data.title}\n{solver}: **{result.status.value}** after {result.steps} steps, "
     words += f"{result.residual_mm:.3g} mm and {result.residual_deg:.3g}° left; attempts: {len(trace.attempts)}"
@@ -132,11 +140,17 @@ def _still(
     return size
 
 
-def _arm(recording: rr.RecordingStream, arm: ArmModel, pose_deg: FloatArray, up: Upright, size: float) -> FloatArray:
+def log_shells(recording: rr.RecordingStream, arm: ArmModel) -> None:
+    """The arm's collision shapes, once, each in its link's frame."""
+    for i, shape in enumerate(arm.data.shape):
+        recording.log(f"scene/shells/link{shape.link}/{i}", _shell(shape), static=True)
+
+
+def log_arm(recording: rr.RecordingStream, arm: ArmModel, pose_deg: FloatArray, up: Upright, size: float) -> FloatArray:
     """The arm in one pose; returns its tool point as drawn."""
     chain, T = arm_chain(arm, pose_deg, up), link_poses(pose_deg, arm)
     axes = up.turn(np.stack([T[i, :3, :3] @ arm.axes[i] for i in range(arm.n_joints)])) * 0.17 * size
-    recording.log("scene/links", rr.LineStrips3D([chain], radii=[0.010 * size], colors=[_rgb(BLUE)]))
+    recording.log("scene/links", rr.LineStrips3D([chain], radii=[0.010 * size], colors=[rgb(BLUE)]))
     names = [joint.name for joint in arm.data.joint]
     recording.log(
         "scene/axes",
@@ -144,13 +158,13 @@ def _arm(recording: rr.RecordingStream, arm: ArmModel, pose_deg: FloatArray, up:
             vectors=axes,
             origins=chain[1:-1] - axes / 2,
             radii=[0.006 * size],
-            colors=[_rgb(ORANGE)] * len(axes),
+            colors=[rgb(ORANGE)] * len(axes),
             labels=names,
         ),
     )
     along = up.turn(T[-1, :3, 2]) * 0.13 * size
     recording.log(
-        "scene/tool", rr.Arrows3D(vectors=[along], origins=[chain[-1]], radii=[0.006 * size], colors=[_rgb(GREEN)])
+        "scene/tool", rr.Arrows3D(vectors=[along], origins=[chain[-1]], radii=[0.006 * size], colors=[rgb(GREEN)])
     )
     frames = np.concatenate((np.eye(4)[None], T[:-1]))
     for link in sorted({shape.link for shape in arm.data.shape}):
@@ -165,12 +179,12 @@ def _grid(corners: FloatArray, step: float) -> rr.LineStrips3D:
     (x0, y0), (x1, y1) = corners[:, :2].min(axis=0), corners[:, :2].max(axis=0)
     across = [[[x, y0, 0.0], [x, y1, 0.0]] for x in np.arange(x0, x1 + step / 2, step)]
     along = [[[x0, y, 0.0], [x1, y, 0.0]] for y in np.arange(y0, y1 + step / 2, step)]
-    return rr.LineStrips3D([*across, *along], radii=rr.Radius.ui_points(0.8), colors=[_rgb(LINE_GREY)])
+    return rr.LineStrips3D([*across, *along], radii=rr.Radius.ui_points(0.8), colors=[rgb(LINE_GREY)])
 
 
 def _shell(shape: Shape) -> rr.Capsules3D | rr.Boxes3D:
     """A collision shape in its link's frame."""
-    colours = [(*_rgb(SOFT_INK), _SHELL_ALPHA)]
+    colours = [(*rgb(SOFT_INK), _SHELL_ALPHA)]
     if shape.kind == "box":
         half, centre = np.array(shape.half_mm) / 1000.0, np.array(shape.centre_mm) / 1000.0
         return rr.Boxes3D(half_sizes=[half], centers=[centre], colors=colours, fill_mode="solid")
@@ -189,6 +203,6 @@ def _from_z(along: FloatArray) -> FloatArray:
     return q / length if length > 1e-9 else np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def _rgb(colour: Bgr) -> tuple[int, int, int]:
+def rgb(colour: Bgr) -> tuple[int, int, int]:
     b, g, r = colour
     return r, g, b

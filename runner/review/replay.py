@@ -58,7 +58,7 @@ def replay(log: RunLog, config: Config) -> dict[str, Any]:
     Raises:
         NoReplay
     """
-    arm, base = _arm_then(log, config)
+    arm, base = arm_then(log, config)
     spans = list(_spans(log, arm))
     if not any(span.poses_deg for span in spans):
         raise NoReplay("nothing moved in this run")
@@ -78,7 +78,12 @@ def replay(log: RunLog, config: Config) -> dict[str, Any]:
     }
 
 
-def _arm_then(log: RunLog, config: Config) -> tuple[ArmModel, BaseInCell]:
+def arm_then(log: RunLog, config: Config) -> tuple[ArmModel, BaseInCell]:
+    """The arm of a run and where it stood: by the settings in its log, else by those of today.
+
+    Raises:
+        TrialcellError: the settings of today mean no arm.
+    """
     settings = log.provenance.settings if log.provenance is not None else {}
     then = config
     if isinstance(settings.get("arm"), dict):

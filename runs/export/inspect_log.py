@@ -17,11 +17,11 @@ from typing import IO, Any
 from runs.errors import RecordError
 from runs.events import utc_text
 from runs.index.questions import ManyRuns
+from runs.index.scan import log_at
 from runs.index.select import Selection
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage
 from runs.statistics import exact_rate
-from runs.store import open_folder
 from runs.verdicts import Standing, standing_in, standing_result
 
 LOG_VERSION = 2
@@ -74,11 +74,13 @@ def _counts(row: dict[str, Any]) -> bool:
 
 def _samples(many: ManyRuns, rows: list[dict[str, Any]], left_out: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     several = len(many.labels) > 1
+    dirs = {label: str(many.runs_dir(label)) for label in many.labels}
     for row in rows:
         try:
-            log = open_folder(many.runs_dir(row["cell"]) / row["run_id"]).log
-        except RecordError as error:  # it was readable when the index was made
-            left_out.append({"cell": row["cell"], "run_id": row["run_id"], "problem": error.message})
+            log, _ = log_at(dirs[row["cell"]], row["run_id"])
+        except (RecordError, ValueError, OSError) as error:  # it was readable when the index was made
+            why = error.message if isinstance(error, RecordError) else str(error)
+            left_out.append({"cell": row["cell"], "run_id": row["run_id"], "problem": why})
             continue
         yield _sample(log, f"{row['cell']}/{row['run_id']}" if several else row["run_id"])
 

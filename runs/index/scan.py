@@ -21,7 +21,8 @@ from runs.errors import RecordError
 from runs.events import EVENTS_FILE, RUN_FILE
 from runs.index.row import row_of, unreadable_row
 from runs.index.typed import Undecodable, decode, encode_line
-from runs.store import RUN_ID, open_folder
+from runs.schema.run import RunLog
+from runs.store import RUN_ID, RunState, open_folder
 
 STAMPS_A_RUN = 3
 """Numbers kept of each run: its folder's time, its log's time (ns) and its log's size; the last two -1 without one."""
@@ -92,24 +93,37 @@ def row_at(folder: Path) -> dict[str, Any]:
     return _row(str(folder.parent), folder.name)
 
 
-def _row(runs_dir: str, name: str) -> dict[str, Any]:
-    """Paths are texts here: to make `Path` objects takes as long as to decode a log."""
+def log_at(runs_dir: str, name: str) -> tuple[RunLog, RunState]:
+    """A run's log as far as `typed.decode` knows it, the quick way where its schema is today's.
+
+    Paths are texts here: to make `Path` objects takes as long as to decode a log.
+
+    Raises:
+        RecordError, ValueError, OSError: it can't be read.
+    """
     inside = f"{runs_dir}/{name}/"
     try:
         text = _bytes(inside + RUN_FILE)
         if text is not None:
             rulings, rejudged = _bytes(inside + RULINGS_FILE), _bytes(inside + REJUDGED_FILE)
-            return row_of(decode(text, rulings=rulings or b"", rejudged=rejudged or b""), name, "complete")
+            return decode(text, rulings=rulings or b"", rejudged=rejudged or b""), "complete"
     except (OSError, Undecodable, ValueError):  # an older schema, or damaged: the long way says which
         pass
-    folder = Path(runs_dir, name)
     try:
-        stored = open_folder(folder)
-        return row_of(decode(stored.log.model_dump_json().encode()), name, stored.entry.state)
+        stored = open_folder(Path(runs_dir, name))
+        return decode(stored.log.model_dump_json().encode()), stored.entry.state
+    except Undecodable as error:
+        raise ValueError(str(error)) from None
+
+
+def _row(runs_dir: str, name: str) -> dict[str, Any]:
+    try:
+        log, state = log_at(runs_dir, name)
+        return row_of(log, name, state)
     except (RecordError, ValueError) as error:
         return unreadable_row(name, error.message if isinstance(error, RecordError) else str(error))
     except OSError as error:
-        return unreadable_row(name, f"{folder}: {(error.strerror or str(error)).lower()}")
+        return unreadable_row(name, f"{Path(runs_dir, name)}: {(error.strerror or str(error)).lower()}")
 
 
 def _bytes(path: str) -> bytes | None:

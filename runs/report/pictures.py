@@ -13,11 +13,14 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from runs.schema.detection import DetectRecord
 from runs.schema.geometry import Pixel
 from runs.schema.run import Capture, RunLog
 from runs.store import picture_path
+
+Picture = NDArray[np.uint8]
 
 MOST_BYTES = 30_000_000
 MOST_PIXELS = 40_000_000
@@ -48,25 +51,34 @@ def shown(
     capture: Capture, folder: Path, *, wide_px: int, outlines: Sequence[Outline] = (), note: str | None = None
 ) -> Shown:
     """One picture of a log, at most `wide_px` wide."""
-    path = picture_path(capture.image, folder)
-    if path is None:
-        return Shown(capture.label, None, (0, 0), problem="the picture is not there")
-    try:
-        data = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
-    except OSError as error:
-        return Shown(capture.label, None, (0, 0), problem=(error.strerror or str(error)).lower())
-    size = None if data is None else size_of(data)
-    if data is None or (size is not None and size[0] * size[1] > MOST_PIXELS):
-        return Shown(capture.label, None, (0, 0), problem="the picture is too big to be shown")
-    image = None if size is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
+    image, problem = read_picture(capture.image, folder)
     if image is None:
-        return Shown(capture.label, None, (0, 0), problem="the file is no picture that can be read")
+        return Shown(capture.label, None, (0, 0), problem=problem)
     high, wide = image.shape[:2]
     if wide > wide_px:
-        image = cv2.resize(image, (wide_px, max(1, round(high * wide_px / wide))), interpolation=cv2.INTER_AREA)
+        small = (wide_px, max(1, round(high * wide_px / wide)))
+        image = np.asarray(cv2.resize(image, small, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     coded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 82])[1].tobytes()
     uri = "data:image/jpeg;base64," + base64.b64encode(coded).decode()
     return Shown(capture.label, uri, (wide, high), tuple(outlines), note=note)
+
+
+def read_picture(name: str, folder: Path) -> tuple[Picture | None, str | None]:
+    """A picture that a log names, (h, w, 3) BGR, or why there is none. What is too big isn't opened."""
+    path = picture_path(name, folder)
+    if path is None:
+        return None, "the picture is not there"
+    try:
+        data = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+    except OSError as error:
+        return None, (error.strerror or str(error)).lower()
+    size = None if data is None else size_of(data)
+    if data is None or (size is not None and size[0] * size[1] > MOST_PIXELS):
+        return None, "the picture is too big to be shown"
+    image = None if size is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
+    if image is None:
+        return None, "the file is no picture that can be read"
+    return np.asarray(image, dtype=np.uint8), None
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:

@@ -95,9 +95,13 @@ def test_lists_have_pages_and_orders(trialcell, night):
         (["stats", "--by", "colour"], 2, "is nothing that runs are known by"),
         (["sql", "DELETE FROM runs"], 2, "only one that looks"),
         (["sql", "SELECT nothing FROM runs"], 2, "nothing"),
-        (["export", "xml"], 2, "the format is csv, jsonl, logs"),
+        (["export", "xml"], 2, "the format is csv, jsonl, logs, inspect, lerobot or rerun"),
         (["export", "csv", "--table", "moves"], 2, "--table is one of"),
         (["export", "csv", "--out", "/nowhere/x.csv"], 4, "can't write"),
+        (["export", "lerobot"], 2, "say where the lerobot dataset goes"),
+        (["export", "lerobot", "--out", "dataset"], 3, "no run can be an episode"),
+        (["export", "rerun", "--out", "x.mp4"], 2, "ends in .rrd"),
+        (["export", "csv", "99"], 2, "no run '99'"),
         (["import", "/nowhere"], 2, "there is no /nowhere"),
         (["report", "99"], 2, "no run '99'"),
         (["report", "90-99"], 3, "there are no such runs"),
@@ -138,6 +142,7 @@ def test_exports_go_to_stdout_or_a_file(trialcell, night, tmp_path):
     assert done["rows"] == 8
     assert [json.loads(line)["dist_mm"] for line in out.read_text().splitlines()] == [1.0 + n for n in range(8)]
     assert trialcell("runs", "export", "csv", "--json", "--cell", night).code == 2
+    assert len(trialcell("runs", "export", "csv", "2-4", "latest", "--cell", night).out.splitlines()) == 5
 
 
 def test_import_takes_in_and_says_what_it_left(trialcell, golden, tmp_path):
