@@ -59,6 +59,19 @@ class Candidate:
     taught: LookupRecord | None = None  # of an arc, whose pose is taken as it is
 
 
+def headings_along(block_yaw_deg: float, radial_deg: float, askew_deg: float) -> Iterator[tuple[float, float]]:
+    """Tool headings that take a block along a pair of its faces, or by so much askew towards the radial; at most two.
+
+    Yields:
+        The heading, and by how much it is askew, both in degrees; the nearest to the radial first.
+    """
+    turns = sorted((wrapped_deg(block_yaw_deg + 90.0 * k - radial_deg) for k in range(4)), key=lambda t: (abs(t), t))
+    for turn in turns[:2]:
+        if askew_deg <= abs(turn) <= askew_deg + MAX_TURN_DEG:
+            slant = float(-askew_deg * np.sign(turn))
+            yield wrapped_deg(radial_deg + turn + slant), slant
+
+
 def pick_levels(
     target: TablePoint, block_yaw_deg: float, grid: GridApproach, arm: ArmModel, base: BaseInCell, config: Config
 ) -> Iterator[list[Candidate]]:
@@ -66,14 +79,9 @@ def pick_levels(
     radial first, tilts best first."""
     radial = radial_heading_deg(target, base)
     starts = starts_near(grid, target)
-    turns = sorted((wrapped_deg(block_yaw_deg + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
     for askew in ASKEW_DEG:
         level: list[Candidate] = []
-        for turn in turns[:2]:
-            if askew > abs(turn) or abs(turn) - askew > MAX_TURN_DEG:
-                continue
-            slant = float(-askew * np.sign(turn))
-            heading = wrapped_deg(radial + turn + slant)
+        for heading, slant in headings_along(block_yaw_deg, radial, askew):
             for tilt in _TILTS_DEG:
                 near = nearest_start(starts, tilt, heading)
                 if near is None:

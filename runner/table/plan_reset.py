@@ -19,7 +19,7 @@ from runner.kinematics.gripper import tip_below_tcp_m
 from runner.kinematics.model import FloatArray
 from runner.table.approach import GridApproach, GridPose
 from runner.table.attempt import Phases
-from runner.table.candidates import MAX_TURN_DEG, Candidate, grasp_height_m, nearest_start, starts_near
+from runner.table.candidates import Candidate, grasp_height_m, headings_along, nearest_start, starts_near
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan, Planner
 from runner.table.postures import radial_heading_deg, radius_m, wrapped_deg
@@ -116,15 +116,10 @@ def _out_levels(
     config, floor_m = planner.config, _floor_m(planner)
     radial = radial_heading_deg(target, planner.base)
     starts = _turned_starts(grid, target, planner.base)
-    turns = sorted((wrapped_deg(block_yaw_deg + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
     clearance_m = max(config.table.tip_clearance_m, (config.guard.box_mm + _OVER_FLOOR_MM) / 1000.0)
     for askew in _OUT_ASKEW_DEG:
         level: list[Candidate] = []
-        for turn in turns[:2]:
-            if askew > abs(turn) or abs(turn) - askew > MAX_TURN_DEG:
-                continue
-            slant = float(-askew * np.sign(turn))
-            heading = wrapped_deg(radial + turn + slant)
+        for heading, slant in headings_along(block_yaw_deg, radial, askew):
             for tilt in _OUT_TILTS_DEG:
                 below_m = tip_below_tcp_m(tilt, config.block.side_mm, planner.arm)
                 height_m = floor_m + max(config.table.grasp_y_m, below_m + clearance_m)
@@ -142,13 +137,9 @@ def _down_level(
     starts = [(at, _hand_as_gripped(pose, planner, held)) for at, pose in _turned_starts(grid, goal, base)]
     grasp_tilt = float(np.degrees(np.arcsin(np.clip(-held.T_tcp_block[2, 1], -1.0, 1.0))))
     off = _yaw_of_block_deg(held, grasp_tilt, base)
-    turns = sorted((wrapped_deg(goal_yaw_deg - off + 90.0 * k - radial) for k in range(4)), key=lambda t: (abs(t), t))
     level: list[Candidate] = []
     for tilt in (grasp_tilt + tilt_off for tilt_off in _DOWN_TILTS_OFF_DEG):
-        for turn in turns[:2]:
-            if abs(turn) > MAX_TURN_DEG:
-                continue
-            heading = wrapped_deg(radial + turn)
+        for heading, _ in headings_along(goal_yaw_deg - off, radial, 0.0):
             lowest_m = _lowest_corner_m(held, tilt, heading, base)
             height_m = max(_OVER_TABLE_M - lowest_m, grasp_height_m(tilt, arm, planner.config) - _LOWER_TIPS_M)
             made = _candidate("down", starts, (*goal, height_m), tilt, heading, tilt, 0.0)
