@@ -75,6 +75,7 @@ class _Move:
     before_deg: FloatArray
     started_s: float
     tolerance_deg: float
+    rejected_before: int
     clearance_mm: float | None = None
     rest: _Rest | None = None
     corrective_deg: FloatArray | None = None  # what the corrective move commanded
@@ -138,7 +139,7 @@ class MoveControl:
         before = self.readings.read_deg()
         standing, self._standing = self._standing, None  # not known again until this move has arrived
         offset = self._sag_deg(standing if take_off_sag else None, before, goal, touching=touching)
-        move = _Move(label, path_deg, offset, before, self._clock.now_s(), tolerance_deg)
+        move = _Move(label, path_deg, offset, before, self._clock.now_s(), tolerance_deg, rejected_before)
         try:
             self._carry_out(move, correct=correct)
         except Refused:
@@ -264,7 +265,7 @@ class MoveControl:
 
     def _check_deadline(self, move: _Move) -> None:
         if self._clock.now_s() - move.started_s > self._settings.deadline_s:
-            raise MoveTimedOut(move.label, self._settings.deadline_s)
+            raise MoveTimedOut(move.label, self._settings.deadline_s, self.readings.rejected - move.rejected_before)
 
     def _point(self, angles_deg: FloatArray) -> Point:
         x, y, z = self._base.to_cell(tool_points_m(angles_deg, self._arm.model)).tolist()

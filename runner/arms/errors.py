@@ -65,9 +65,13 @@ class LeftItsWay(ArmError):
 class MoveTimedOut(ArmError):
     """The arm is still moving at the deadline."""
 
-    def __init__(self, label: str, deadline_s: float) -> None:
-        self.label, self.deadline_s = label, deadline_s
-        super().__init__(f"{label}: the arm was still moving after {deadline_s:.0f} s")
+    def __init__(self, label: str, deadline_s: float, rejected: int) -> None:
+        self.label, self.deadline_s, self.rejected = label, deadline_s, rejected
+        words = f"; {rejected} of its answers were no readings" if rejected else ""
+        super().__init__(
+            f"{label}: the arm was still moving after {deadline_s:.0f} s{words}",
+            next_step="look at the cable or the network" if rejected else "look for what keeps it from resting",
+        )
 
 
 class Refused(TrialcellError):

@@ -210,7 +210,9 @@ def test_an_arm_that_never_rests_runs_into_the_deadline_and_is_told_to_hold_stil
     inner = SlowArm(tremble_deg=1.0)
     with pytest.raises(MoveTimedOut) as late:
         moved(inner)
-    assert late.value.deadline_s == CONFIG.arm.deadline_s
+    assert (late.value.deadline_s, late.value.rejected) == (CONFIG.arm.deadline_s, 0)
+    told = MoveTimedOut("stage6_lift", 25.0, 7)
+    assert told.message.endswith("after 25 s; 7 of its answers were no readings")
     assert inner.stops == 1
     assert inner.t == pytest.approx(CONFIG.arm.deadline_s, abs=1.0)
 
