@@ -1,7 +1,7 @@
 """One inverse kinematics search as a Rerun recording: the arm in 3-D with every step on a timeline, errors and joints.
 
-Only this module and `run_recording.py` import rerun, which comes with the extra `trialcell[view]`. Both write a file
-and open no window.
+Only this module imports rerun, which comes with the extra `trialcell[view]`; `run_recording` has it from here. It
+writes a file and opens no window.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from runner.pictures.canvas import BLUE, INK, LINE_GREY, PURPLE, SOFT_INK
 from runner.pictures.perspective import round_step
 from runs.files import storage
 from vision.overlay import GREEN, ORANGE, SKY_BLUE, VERMILLION, Bgr
+
+__all__ = ["JOINT_COLOURS", "log_arm", "log_shells", "new_recording", "rgb", "rr", "rrb", "write_recording"]
 
 TIMELINE = "step"
 _SHELL_ALPHA = 45

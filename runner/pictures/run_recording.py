@@ -15,14 +15,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import rerun as rr
-import rerun.blueprint as rrb
 
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
 from runner.pictures.arm_drawing import Upright, arm_chain
 from runner.pictures.canvas import BLUE
-from runner.pictures.recording import JOINT_COLOURS, log_arm, log_shells, new_recording, rgb
+from runner.pictures.recording import JOINT_COLOURS, log_arm, log_shells, new_recording, rgb, rr, rrb
 from runs.errors import RecordError
 from runs.files import storage
 from runs.report.pictures import read_picture

@@ -140,8 +140,8 @@ def test_chosen_poses_spread_over_heights_and_sides(model, poses):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "holds no touched mark"),
-        (HEADER + "\n", "holds no touched mark"),
+        ("", "holds no line of figures"),
+        (HEADER + "\n", "holds no line of figures"),
         ("j0,j1,j2,j3,j4,x_mm,y_mm,z_mm\n0,0,0,0,0,1,2,3\n", "no column j5"),
         (HEADER + "\n0,0,0,0,0,zero,1,2,3\n", "line 2: j5 is 'zero'"),
         (HEADER + "\n0,0,0,0,0,0,1,2\n", "line 2: z_mm is None"),
