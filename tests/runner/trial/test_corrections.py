@@ -183,6 +183,7 @@ def test_a_miss_that_can_not_be_taken_off_costs_no_attempt(play, monkeypatch):
     assert any("not taken off: no way to pick" in note.text for note in log.notes)
 
 
+@pytest.mark.slow
 def test_corrections_that_are_switched_off_are_neither_applied_nor_learned(play):
     log = play(answers=ANSWERS, overrides=["trial.corrections=false", "trial.learn=false"]).log
     assert log.correction.last is None

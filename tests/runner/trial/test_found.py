@@ -184,6 +184,7 @@ def test_at_the_place_of_the_settings(desk):
     assert log.result == "completed"
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_and_until_then_nothing_moves(desk):
     assert desk.run(die_in="stage7_approach_place") is None
     stood = desk.rig.twin.truth()

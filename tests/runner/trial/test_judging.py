@@ -45,6 +45,7 @@ def test_a_block_that_hangs_over_the_box_is_not_in_it(good_trial, holding):
     assert MeasuredJudge().judge(evidence).verdict != "yes"
 
 
+@pytest.mark.slow
 def test_a_yes_for_a_tip_that_was_far_from_the_block_is_flagged(play):
     played = play(answers={"pick": ["yes"], "place": ["yes"]}, overrides=["trial.dist_override_mm=0.01"])
     assert played.log.judgments["pick"].dist_override is True

@@ -58,6 +58,7 @@ def test_a_yes_with_the_tip_near_is_left_alone(play):
     assert played.log.judgments["place"].dist_override is None
 
 
+@pytest.mark.slow
 def test_a_persons_yes_is_flagged_but_stands(play):
     judge = PersonJudge(Agrees(), who="Maya", machine=ScriptedJudge({"pick": ["no"], "place": ["yes"]}))
     played = play(seed=8, judge=judge, overrides=[FAR, IS_NO])

@@ -50,6 +50,7 @@ def test_a_pick_judged_no_three_times_has_failed_and_the_block_is_back_on_the_ta
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_how_often_a_pick_is_tried_is_a_setting(play):
     played = play(answers={"pick": ["no"]}, overrides=["trial.max_pick_attempts=1"])
     assert played.log.result == "failed"
@@ -99,6 +100,7 @@ class NoJudge:
         raise JudgeError("the judge did not answer")
 
 
+@pytest.mark.slow
 def test_a_judge_that_gives_no_verdict_leaves_the_trial_unjudged(play):
     played = play(judge=NoJudge())
     log = played.log

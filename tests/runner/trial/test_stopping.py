@@ -36,7 +36,7 @@ STAGES = [
     "stage9b_judge_place",
     "stage10",
 ]
-ASKED_AT = {"stage2", "stage4_pick", "stage7_approach_place", "stage9"}
+ASKED_AT = {"stage9"}
 TWICE_AT = {"stage7_approach_place"}
 HOLDING = {"stage6", "stage7_approach_place", "stage8_place"}
 
