@@ -52,6 +52,7 @@ def test_signals_are_heard_and_passed_on_to_workers(batch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 def test_the_trial_under_way_is_brought_to_its_end_unless_it_is_to_be_now(cell_copy, planned, quick):
     """Asked once in the first trial: it completes, the second doesn't begin. Asked twice in the second: it stops."""
     plan = planned(2).model_copy(update={"settings": quick})

@@ -37,6 +37,7 @@ def test_a_fill_decides_every_square_and_the_other_commands_see_it(trialcell, ce
     assert len(shown["squares"]) > 3
 
 
+@pytest.mark.slow
 def test_the_fields_way_from_one_arc(trialcell, cell_copy, tmp_path):
     common = ("--arc", ARC, "--cell", cell_copy)
     seeds = trialcell("table", "seeds", *common, "--csv", tmp_path / "s.csv", "--json").object

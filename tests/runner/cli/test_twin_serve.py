@@ -73,6 +73,7 @@ def test_a_mistake_is_told_in_a_sentence(trialcell, tmp_path, prepared_cell, arg
     assert "Traceback" not in told.err
 
 
+@pytest.mark.slow
 def test_a_trial_in_process_through_the_driver_of_a_real_arm(trialcell, cell_copy):
     settings = [part for setting in (*TRIAL, "twin.firmware=old") for part in ("--set", setting)]
     told = trialcell("run", "--cell", cell_copy, "--seed", 7, "--json", *settings)

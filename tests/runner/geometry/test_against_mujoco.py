@@ -225,7 +225,7 @@ def _early_mm(guard: GuardedArm, independent: Independent, path: np.ndarray, mar
     return max(0.0, 1000.0 * there - margins[against])
 
 
-@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("held", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_what_the_guard_passes_touches_nothing(independent, arm, base, held):
     tally = tried(independent, arm, base, 1, 25, held=held)
     assert tally.passed >= 4

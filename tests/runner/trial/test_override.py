@@ -26,6 +26,7 @@ class Agrees:
         return "y"
 
 
+@pytest.mark.slow
 def test_a_yes_with_the_tip_far_off_is_flagged_only_by_default(play):
     played = play(seed=8, answers={"pick": ["yes"], "place": ["yes"]}, overrides=[FAR])
     judgment = played.log.judgments["pick"]

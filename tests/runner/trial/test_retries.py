@@ -67,6 +67,7 @@ def test_an_unsure_pick_goes_on_when_the_gripper_holds_and_teaches_nothing(play)
     assert "not judged yes" in played.log.correction.not_learned
 
 
+@pytest.mark.slow
 def test_an_unsure_pick_is_tried_again_when_the_gripper_does_not_say_that_it_holds(play):
     played = play(answers={"pick": ["unsure", "unsure", "unsure"]}, mute_gripper=True)
     assert played.log.result == "unjudged"
@@ -111,6 +112,7 @@ def test_a_judge_that_gives_no_verdict_leaves_the_trial_unjudged(play):
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_block_that_is_lost_on_the_way_is_looked_for_and_picked_again(play):
     twins, lost = [], []
 

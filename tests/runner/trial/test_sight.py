@@ -33,6 +33,7 @@ def test_a_disc_behind_the_camera_counts_for_nothing():
     assert gap_px(SQUARE, centres, radii) == pytest.approx(50.0, abs=0.5)
 
 
+@pytest.mark.slow
 def test_where_the_arm_is_said_to_be_is_where_the_picture_changes(arm, base):
     twin = build_twin(Config(), seed=2)
     try:
