@@ -66,6 +66,21 @@ class PickPlan(_Plan):
     T_tcp_block: FloatArray  # (4, 4): the block in the tool frame once the jaws have closed
     askew_deg: float  # the jaws' turn against the block's edges, where its heading can't be had
 
+    @classmethod
+    def of(cls, passed: Attempt, c: Candidate, skipped: tuple[Skipped, ...], T_tcp_block: FloatArray) -> PickPlan:
+        """The plan of an attempt that passed, with what was skipped before it."""
+        return cls(
+            passed.line,
+            c.target_m,
+            passed.last.stance,
+            passed.lookups,
+            passed.residual_mm,
+            passed.clearance,
+            skipped,
+            T_tcp_block=T_tcp_block,
+            askew_deg=c.askew_deg,
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacePlan(_Plan):
@@ -124,17 +139,7 @@ class Planner:
 
         phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
         passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
-        return PickPlan(
-            passed.line,
-            c.target_m,
-            passed.last.stance,
-            passed.lookups,
-            passed.residual_mm,
-            passed.clearance,
-            skipped,
-            T_tcp_block=held_T(passed.line.waypoints_deg[-1], c),
-            askew_deg=c.askew_deg,
-        )
+        return PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
 
     def plan_place(
         self, target_xz_m: TablePoint, obstacles: Obstacles, *, requested_xz_m: TablePoint | None = None

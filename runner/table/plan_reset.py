@@ -66,17 +66,7 @@ def plan_pick_out(
     )
     boxed = replace(obstacles, rests_in_box=True)
     passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, boxed)
-    return PickPlan(
-        passed.line,
-        c.target_m,
-        passed.last.stance,
-        passed.lookups,
-        passed.residual_mm,
-        passed.clearance,
-        skipped,
-        T_tcp_block=held_T(passed.line.waypoints_deg[-1], c),
-        askew_deg=c.askew_deg,
-    )
+    return PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
 
 
 def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, obstacles: Obstacles) -> PlacePlan:
