@@ -15,7 +15,7 @@ from runs.errors import RecordError
 from runs.index.database import Database, IndexDamaged, quoted
 from runs.index.row import COLUMNS, NESTED, STAGES
 from runs.index.select import GROUPS, Selection, order_of, sql_of
-from runs.index.store import Progress, Refreshed, RunIndex, runs_dir_of
+from runs.index.store import Files, Progress, Refreshed, RunIndex, runs_dir_of
 from runs.queue import DEFAULT_SHARE, draw
 from runs.statistics import Rate, exact_rate
 
@@ -88,7 +88,7 @@ class ManyRuns:
             name if names.count(name) == 1 else str(folder) for name, folder in zip(names, self.folders, strict=True)
         ]
         self._database: Database | None = None
-        self._opened: list[object] = []
+        self._opened: list[Files] = []
         self._locked = False
 
     def __enter__(self) -> ManyRuns:
@@ -258,7 +258,7 @@ class ManyRuns:
         self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
         database = self._open()
         if not self._locked:
-            database.lock()
+            database.lock([path for files in self._opened for path in files.all])
             self._locked = True
         return database.ask(text, limit)
 
@@ -282,7 +282,7 @@ class ManyRuns:
         source = f"SELECT {wanted} FROM ({query})"
         if table != "runs":
             inner = f"SELECT cell, run_id, started, number, unnest({table}) AS one FROM ({query})"
-            source = f"SELECT cell, run_id, {NESTED[table]} FROM ({inner})"
+            source = f"SELECT cell, run_id, one.* FROM ({inner})"
         self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
         yield from self._open().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
 
@@ -296,27 +296,31 @@ class ManyRuns:
 
     def _open(self) -> Database:
         """A database in which `runs` and the tables of its nested columns are the indexes as they are now."""
-        files = []
-        for index in self.indexes:
-            if index.files() is None:
-                index.refresh()
-            files.append(index.files())
+        files = [self._files_of(index) for index in self.indexes]
         if self._database is not None and files == self._opened:
             return self._database
         if self._database is not None:
             self._database.close()
         database = Database()
-        parts = []
-        for number, (label, found) in enumerate(zip(self.labels, files, strict=True)):
-            if found is None:
-                raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
-            parts.append(f"SELECT {quoted(label)} AS cell, * FROM ({found.open_in(database, f'cell_{number}')})")
+        parts = [
+            f"SELECT {quoted(label)} AS cell, * FROM ({found.sql()})"
+            for label, found in zip(self.labels, files, strict=True)
+        ]
         database.do(f"CREATE VIEW runs AS {' UNION ALL '.join(parts)}")
-        for name, of_each in NESTED.items():
+        for name in NESTED:
             inner = f"SELECT cell, run_id, unnest({name}) AS one FROM runs"
-            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, {of_each} FROM ({inner})")
-        self._database, self._opened, self._locked = database, list(files), False
+            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, one.* FROM ({inner})")
+        self._database, self._opened, self._locked = database, files, False
         return database
+
+    @staticmethod
+    def _files_of(index: RunIndex) -> Files:
+        if index.files() is None:
+            index.refresh()
+        files = index.files()
+        if files is None:
+            raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
+        return files
 
 
 def _with_sessions(query: str) -> str:
