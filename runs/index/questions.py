@@ -5,7 +5,7 @@ Every answer is about the folders as they were when `refresh` last looked; nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from runs.index.database import Database, IndexDamaged, quoted
 from runs.index.row import COLUMNS, NESTED, STAGES
 from runs.index.select import GROUPS, Selection, order_of, sql_of
 from runs.index.store import Files, Progress, Refreshed, RunIndex, runs_dir_of
-from runs.queue import DEFAULT_SHARE, draw
+from runs.queue import DEFAULT_SHARE, draw, drawn_from_the_confident
+from runs.schema.verdict import JudgedStage
 from runs.statistics import Rate, exact_rate
 
 SESSION = "session"
@@ -141,8 +142,7 @@ class ManyRuns:
             f"SELECT cell, run_id FROM ({query}) ORDER BY {order} LIMIT {int(size)} OFFSET {(page - 1) * size}", values
         )
         ids = [row["run_id"] for row in some]  # first which, then all of them: most columns of most runs stay unread
-        marks = ", ".join("?" * len(ids))
-        found = self._rows(f"SELECT cell, run_id, {wanted} FROM runs WHERE run_id IN ({marks or 'NULL'})", ids)
+        found = self._rows(f"SELECT cell, run_id, {wanted} FROM runs WHERE {_among(ids)}", ids)
         by_id = {(row["cell"], row["run_id"]): row for row in found}
         rows = [by_id[row["cell"], row["run_id"]] for row in some]
         counted = self._rows(
@@ -174,34 +174,63 @@ class ManyRuns:
             limit: at most so many; all by default.
         """
         query, values = selection.sql()
+        if seed != 0:
+            self._draw(query, values, share, seed)
+        counts = {
+            stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {_drawn(stage, seed)})" for stage in STAGES
+        }
         steps = " UNION ALL ".join(
-            f"SELECT cell, run_id, '{stage}' AS stage, {stage}_doubt AS doubt, {stage}_reasons AS reasons, "
-            f"{stage}_blind_reasons AS blind_reasons, "
-            f"{stage}_word AS word, {stage}_confidence AS confidence, {stage}_by AS judge, {stage}_image AS image, "
-            f"{stage}_lot AS lot FROM chosen WHERE {stage}_doubt IS NOT NULL"
+            f"SELECT cell, run_id, '{stage}' AS stage, {stage}_doubt AS doubt, {stage}_confidence AS confidence, "
+            f"{stage}_lot AS lot FROM chosen WHERE {counts[stage]}"
             for stage in STAGES
         )
-        drawn = (
-            "lot IS NULL OR lot < ?" if seed == 0 else "lot IS NULL OR (cell, run_id, stage) IN (SELECT * FROM drawn)"
-        )
-        head = f"WITH chosen AS ({query}), steps AS ({steps})"
-        if seed == 0:
-            values = [*values, share]
-        else:
-            self._draw(f"{head} SELECT cell, run_id, stage FROM steps WHERE lot IS NOT NULL", values, share, seed)
+        values = [*values, *([share] * len(STAGES) if seed == 0 else [])]
         most = f" LIMIT {int(limit)}" if limit is not None else ""
-        rows = self._rows(
-            f"{head} SELECT *, count(*) OVER () AS total FROM steps WHERE {drawn} "
-            f"ORDER BY doubt DESC, coalesce(confidence, 0), run_id, stage{most}",
-            values,
+        order = "ORDER BY doubt DESC, coalesce(confidence, 0), run_id, stage"
+        found = self._rows(f"WITH chosen AS ({query}), steps AS ({steps}) SELECT * FROM steps {order}{most}", values)
+        total = len(found)
+        if limit is not None and total == limit:
+            counted = " + ".join(f"count(*) FILTER ({counts[stage]})" for stage in STAGES)
+            total = self._rows(f"WITH chosen AS ({query}) SELECT {counted} AS n FROM chosen", values)[0]["n"]
+        told = self._told({row["run_id"] for row in found})
+        return [self._as_doubtful(row, told[row["cell"], row["run_id"]]) for row in found], total
+
+    def _told(self, run_ids: Collection[str]) -> dict[tuple[str, str], dict[str, Any]]:
+        """What the queue says of these runs."""
+        names = ", ".join(
+            f"{stage}_{name}" for stage in STAGES for name in ("reasons", "blind_reasons", "word", "by", "image")
         )
-        total = rows[0]["total"] if rows else 0
-        names = ("cell", "run_id", "stage", "doubt", "reasons", "blind_reasons", "word", "confidence", "judge", "image")
-        return [{name: row[name] for name in names} | {"drawn": row["lot"] is not None} for row in rows], total
+        rows = self._rows(f"SELECT cell, run_id, {names} FROM runs WHERE {_among(run_ids)}", list(run_ids))
+        return {(row["cell"], row["run_id"]): row for row in rows}
+
+    @staticmethod
+    def _as_doubtful(step: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+        stage = step["stage"]
+        word, reasons, blind = told[f"{stage}_word"], told[f"{stage}_reasons"], told[f"{stage}_blind_reasons"]
+        if step["lot"] is not None:
+            drawn = drawn_from_the_confident(word, step["confidence"])
+            reasons, blind = [drawn.text], [drawn.blind]
+        return {
+            "cell": step["cell"],
+            "run_id": step["run_id"],
+            "stage": stage,
+            "doubt": step["doubt"],
+            "reasons": reasons,
+            "blind_reasons": blind,
+            "word": word,
+            "confidence": step["confidence"],
+            "judge": told[f"{stage}_by"],
+            "image": told[f"{stage}_image"],
+            "drawn": step["lot"] is not None,
+        }
 
     def _draw(self, query: str, values: Sequence[Any], share: float, seed: int) -> None:
-        """Put the steps that another seed draws into a table."""
-        found = [row for row in self._rows(query, values) if draw(seed, row["run_id"], row["stage"]) < share]
+        """Put the steps that another seed draws from the runs of a query into a table."""
+        lots = " UNION ALL ".join(
+            f"SELECT cell, run_id, '{stage}' AS stage FROM chosen WHERE {stage}_lot IS NOT NULL" for stage in STAGES
+        )
+        rows = self._rows(f"WITH chosen AS ({query}) {lots}", values)
+        found = [row for row in rows if draw(seed, row["run_id"], row["stage"]) < share]
         database = self._open()
         database.do("CREATE OR REPLACE TEMP TABLE drawn (cell VARCHAR, run_id VARCHAR, stage VARCHAR)")
         columns = [[row[name] for row in found] for name in ("cell", "run_id", "stage")]
@@ -217,35 +246,41 @@ class ManyRuns:
         Raises:
             BadSelection
         """
-        one, two = self.stats(None, first), self.stats(None, second)
-        nobody = _group({"key": None, "n": 0})
-        a, b = (one or [nobody])[0], (two or [nobody])[0]
+        query, values = _marked(first, second)
+        a, b = self._sides(first, second, query, values)
         apart = difference((a.success.successes, a.success.n), (b.success.successes, b.success.n))
         for how, keys in (("seed", ("seed",)), ("square", ("pick_key", "place_key"))):
-            counts = self._pairs(first, second, keys)
+            counts = self._pairs(query, values, keys)
             if counts["pairs"]:
                 four = (counts["both"], counts["only_first"], counts["only_second"], counts["neither"])
                 undecided = counts["pairs"] - sum(four)
                 return Comparison(a, b, apart, how, sum(four), undecided, *four, paired_difference(*four))
         return Comparison(a, b, apart, None, 0, 0, 0, 0, 0, 0, None)
 
-    def _pairs(self, first: Selection, second: Selection, keys: Sequence[str]) -> dict[str, int]:
-        named = ", ".join(keys)
+    def _sides(self, first: Selection, second: Selection, query: str, values: Sequence[Any]) -> tuple[Group, Group]:
+        """The groups of two marked sets: in one look at the runs where none is in both."""
+        found = {row["key"]: row for row in self._rows(_group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query), values)}
+        if 3 in found:
+            found = {1: self._rows(_group_sql("1", first.sql()[0]), first.sql()[1])[0]}
+            found[2] = self._rows(_group_sql("2", second.sql()[0]), second.sql()[1])[0]
+        a, b = (_group(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
+        return a, b
+
+    def _pairs(self, query: str, values: Sequence[Any], keys: Sequence[str]) -> dict[str, int]:
+        """How the pairs of two marked sets went. Of each start every side's runs are put in order, and paired off.
+
+        A run is one number for that: its time, and in the two lowest bits how it went.
+        """
         known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-        sides, values = [], []
-        for selection in (first, second):
-            query, some = selection.sql()
-            values += some
-            sides.append(
-                f"(SELECT {named}, result, row_number() OVER (PARTITION BY {named} ORDER BY started, run_id) AS turn "
-                f"FROM ({query}) WHERE NOT dry_run AND {known})"
-            )
-        yes, no = "result = 'completed'", "result = 'failed'"
+        one = "coalesce(epoch_us(started), 0) * 4 + CASE result WHEN 'completed' THEN 1 WHEN 'failed' THEN 2 ELSE 0 END"
+        sides = ", ".join(f"list_sort(list({one}) FILTER ({side})) AS {side}" for side in ("in_a", "in_b"))
+        starts = f"SELECT {sides} FROM ({query}) WHERE {known} GROUP BY {', '.join(keys)}"
+        paired = "SELECT unnest(list_zip(in_a, in_b, true)) AS pair FROM starts"
+        went = f"SELECT pair[1] & 3 AS a, pair[2] & 3 AS b FROM ({paired})"
         return self._rows(
-            "SELECT count(*) AS pairs, "
-            f"count(*) FILTER (a.{yes} AND b.{yes}) AS both, count(*) FILTER (a.{yes} AND b.{no}) AS only_first, "
-            f"count(*) FILTER (a.{no} AND b.{yes}) AS only_second, count(*) FILTER (a.{no} AND b.{no}) AS neither "
-            f"FROM {sides[0]} a JOIN {sides[1]} b USING ({named}, turn)",
+            f"WITH starts AS ({starts}), went AS ({went}) SELECT count(*) AS pairs, "
+            "count(*) FILTER (a = 1 AND b = 1) AS both, count(*) FILTER (a = 1 AND b = 2) AS only_first, "
+            "count(*) FILTER (a = 2 AND b = 1) AS only_second, count(*) FILTER (a = 2 AND b = 2) AS neither FROM went",
             values,
         )[0]
 
@@ -323,6 +358,16 @@ class ManyRuns:
         return files
 
 
+def _drawn(stage: JudgedStage, seed: int) -> str:
+    """Whether the lot of a confident step is drawn: it is noted for the first seed; for others see `_draw`."""
+    return f"{stage}_lot < ?" if seed == 0 else f"(cell, run_id, '{stage}') IN (SELECT * FROM drawn)"
+
+
+def _among(run_ids: Collection[str]) -> str:
+    """The condition that a run is one of these; its values are the names."""
+    return f"run_id IN ({', '.join('?' * len(run_ids)) or 'NULL'})"
+
+
 def _with_sessions(query: str) -> str:
     """The runs of a query with the start of their session: what has no longer pause than `SESSION_PAUSE_MIN` in it."""
     by_time = "OVER (PARTITION BY cell ORDER BY started, number)"
@@ -333,12 +378,19 @@ def _with_sessions(query: str) -> str:
     return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
 
 
+def _marked(first: Selection, second: Selection) -> tuple[str, list[Any]]:
+    """The runs that moved and are in one of two sets at least, with `in_a` and `in_b`, as SQL and its values."""
+    (in_a, of_a), (in_b, of_b) = first.holds(), second.holds()
+    marked = f"SELECT *, coalesce({in_a}, false) AS in_a, coalesce({in_b}, false) AS in_b FROM runs WHERE NOT dry_run"
+    return f"SELECT * FROM ({marked}) WHERE in_a OR in_b", [*of_a, *of_b]
+
+
 def _group_sql(key: str, query: str) -> str:
     counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
     return (
         f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
-        "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, median(tip_dist_mm) AS tip_mm, "
-        "quantile_cont(tip_dist_mm, 0.9) AS tip_high_mm, count(tip_dist_mm) AS tips, median(duration_s) AS duration_s, "
+        "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, count(tip_dist_mm) AS tips, "
+        "quantile_cont(tip_dist_mm, [0.5, 0.9]) AS tip_dist_mm, median(duration_s) AS duration_s, "
         "sum(duration_s) AS clock_s, "
         f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
     )
@@ -347,6 +399,7 @@ def _group_sql(key: str, query: str) -> str:
 def _group(row: dict[str, Any]) -> Group:
     results = {result: row[result] for result in RESULTS if row.get(result)}
     decided = results.get("completed", 0) + results.get("failed", 0)
+    tip_mm, tip_high_mm = row.get("tip_dist_mm") or (None, None)
     return Group(
         key=row["key"],
         n=row["n"],
@@ -355,8 +408,8 @@ def _group(row: dict[str, Any]) -> Group:
         first_attempt=exact_rate(row.get("first_attempt", 0), decided),
         tip_dx_mm=row.get("tip_dx_mm"),
         tip_dz_mm=row.get("tip_dz_mm"),
-        tip_mm=row.get("tip_mm"),
-        tip_high_mm=row.get("tip_high_mm"),
+        tip_mm=tip_mm,
+        tip_high_mm=tip_high_mm,
         tips=row.get("tips", 0),
         duration_s=row.get("duration_s"),
         attempts=row.get("attempts"),

@@ -322,11 +322,11 @@ def _add_judged(row: dict[str, Any], log: RunLog, stage: JudgedStage, standing: 
         image = None if judgment is None else judgment.image
         if not reasons:
             lot = draw(0, row["run_id"], stage)
-            reasons = [drawn_from_the_confident(word, sure)]
-        doubt = reasons[0].doubt
-        texts, blind = [reason.text for reason in reasons], [reason.blind for reason in reasons]
-        if len(reasons) > 1:
-            blind = list(dict.fromkeys(blind))
+            doubt = drawn_from_the_confident(word, sure).doubt
+        else:
+            doubt = reasons[0].doubt
+            texts = [reason.text for reason in reasons]
+            blind = list(dict.fromkeys([reason.blind for reason in reasons]))
     judged = came_to(log, stage)
     said = (word, by, source, sure, judged, *_machine_said(log, stage), image, doubt, texts, blind, lot)
     row.update(zip(_JUDGED_NAMES[stage], said, strict=True))
