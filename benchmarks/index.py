@@ -121,9 +121,7 @@ def measure(cell: Path) -> dict[str, Any]:
             for name, ask in asked.items():
                 times[name].append(timed(ask))
         found["questions"] = {name: _summary(some) for name, some in times.items()}
-    command = [sys.executable, "-m", "runner.cli.main"]
-    trialcell = Path(sys.executable).parent / "trialcell"
-    command = [str(trialcell)] if trialcell.exists() else command
+    command = [sys.executable, "-c", "from runner.cli.main import main; main()"]
     for name, words in {"python -c pass": None, **COMMANDS}.items():
         line = (
             [sys.executable, "-c", "pass"]
