@@ -14,15 +14,9 @@ from runs.report.bricks import badge, section
 from runs.report.markup import Child, Markup, tag
 from runs.report.page import contents, page
 from runs.report.pictures import pictures_of
-from runs.report.run_parts import (
-    LEGEND,
-    RUN_CONTENTS,
-    before_and_after,
-    run_head,
-    run_sections,
-    verdict_cards,
-    where,
-)
+from runs.report.run_parts import RUN_CONTENTS, run_head, run_sections
+from runs.report.run_places import where
+from runs.report.run_verdicts import LEGEND, before_and_after, verdict_cards
 from runs.store import StoredRun, open_folder
 
 DETAILED = 24
