@@ -179,9 +179,10 @@ class ManyRuns:
         counts = {
             stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {_drawn(stage, seed)})" for stage in STAGES
         }
+        names = ("doubt", "confidence", "lot", "reasons", "blind_reasons", "word", "by", "image")
         steps = " UNION ALL ".join(
-            f"SELECT cell, run_id, '{stage}' AS stage, {stage}_doubt AS doubt, {stage}_confidence AS confidence, "
-            f"{stage}_lot AS lot FROM chosen WHERE {counts[stage]}"
+            f"SELECT cell, run_id, '{stage}' AS stage, {', '.join(f'{stage}_{name} AS {name}' for name in names)} "
+            f"FROM chosen WHERE {counts[stage]}"
             for stage in STAGES
         )
         values = [*values, *([share] * len(STAGES) if seed == 0 else [])]
@@ -192,37 +193,7 @@ class ManyRuns:
         if limit is not None and total == limit:
             counted = " + ".join(f"count(*) FILTER ({counts[stage]})" for stage in STAGES)
             total = self._rows(f"WITH chosen AS ({query}) SELECT {counted} AS n FROM chosen", values)[0]["n"]
-        told = self._told({row["run_id"] for row in found})
-        return [self._as_doubtful(row, told[row["cell"], row["run_id"]]) for row in found], total
-
-    def _told(self, run_ids: Collection[str]) -> dict[tuple[str, str], dict[str, Any]]:
-        """What the queue says of these runs."""
-        names = ", ".join(
-            f"{stage}_{name}" for stage in STAGES for name in ("reasons", "blind_reasons", "word", "by", "image")
-        )
-        rows = self._rows(f"SELECT cell, run_id, {names} FROM runs WHERE {_among(run_ids)}", list(run_ids))
-        return {(row["cell"], row["run_id"]): row for row in rows}
-
-    @staticmethod
-    def _as_doubtful(step: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-        stage = step["stage"]
-        word, reasons, blind = told[f"{stage}_word"], told[f"{stage}_reasons"], told[f"{stage}_blind_reasons"]
-        if step["lot"] is not None:
-            drawn = drawn_from_the_confident(word, step["confidence"])
-            reasons, blind = [drawn.text], [drawn.blind]
-        return {
-            "cell": step["cell"],
-            "run_id": step["run_id"],
-            "stage": stage,
-            "doubt": step["doubt"],
-            "reasons": reasons,
-            "blind_reasons": blind,
-            "word": word,
-            "confidence": step["confidence"],
-            "judge": told[f"{stage}_by"],
-            "image": told[f"{stage}_image"],
-            "drawn": step["lot"] is not None,
-        }
+        return [_as_doubtful(row) for row in found], total
 
     def _draw(self, query: str, values: Sequence[Any], share: float, seed: int) -> None:
         """Put the steps that another seed draws from the runs of a query into a table."""
@@ -356,6 +327,28 @@ class ManyRuns:
         if files is None:
             raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
         return files
+
+
+def _as_doubtful(step: dict[str, Any]) -> dict[str, Any]:
+    """A row of the queue; why a confident step was drawn is not in the index."""
+    drawn = step["lot"] is not None
+    reasons, blind = step["reasons"], step["blind_reasons"]
+    if drawn:
+        reason = drawn_from_the_confident(step["word"], step["confidence"])
+        reasons, blind = [reason.text], [reason.blind]
+    return {
+        "cell": step["cell"],
+        "run_id": step["run_id"],
+        "stage": step["stage"],
+        "doubt": step["doubt"],
+        "reasons": reasons,
+        "blind_reasons": blind,
+        "word": step["word"],
+        "confidence": step["confidence"],
+        "judge": step["by"],
+        "image": step["image"],
+        "drawn": drawn,
+    }
 
 
 def _drawn(stage: JudgedStage, seed: int) -> str:
