@@ -51,7 +51,7 @@ def write_table(tables: Iterable[pa.Table], out: Path) -> None:
     """Tables of rows as one file."""
     texts = [name for name, kind in COLUMNS.items() if kind.startswith("VARCHAR")]
     pq.write_table(
-        pa.concat_tables([_table([]), *tables]),
+        pa.concat_tables(tables),
         out,
         row_group_size=1 << 20,
         compression="lz4",

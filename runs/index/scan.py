@@ -126,15 +126,6 @@ def _folder_ns(name: str, fd: int) -> int | None:
     return folder_ns if now_ns - folder_ns >= _TICK_NS else -now_ns  # that is like no stamp before or after
 
 
-def row_at(folder: Path) -> dict[str, Any]:
-    """The row of one run's folder."""
-    try:
-        with _opened(folder.parent) as fd:
-            return _row(folder.parent, folder.name, fd)[0]
-    except OSError as error:
-        return unreadable_row(folder.name, f"{folder.parent}: {(error.strerror or str(error)).lower()}")
-
-
 def log_at(runs_dir: Path, name: str) -> tuple[RunLog, RunState]:
     """A run's log as far as `typed.decode` knows it, the quick way where its schema is today's.
 
@@ -146,8 +137,8 @@ def log_at(runs_dir: Path, name: str) -> tuple[RunLog, RunState]:
     return (log, "complete") if log is not None else _in_full(runs_dir, name)
 
 
-def _row(runs_dir: Path, name: str, fd: int) -> tuple[dict[str, Any], Stamp]:
-    """The row of a run, and its stamp from before it was read."""
+def row_and_stamp(runs_dir: Path, name: str, fd: int) -> tuple[dict[str, Any], Stamp]:
+    """The row of a run, and its stamp from before it was read. `fd` is the folder of runs, held open."""
     stamp, log = _quickly(name, fd)
     try:
         if log is not None:
@@ -210,8 +201,10 @@ def _appended(path: str, fd: int) -> bytes:
         os.close(file)
 
 
-def write_rows(runs_dir: Path, names: Sequence[str], out: Path) -> tuple[bytes, dict[str, str]]:
-    """A row for each run into a file of columns; memory stays flat.
+def write_rows(
+    runs_dir: Path, names: Sequence[str], out: Path, gone: Sequence[str] = ()
+) -> tuple[bytes, dict[str, str]]:
+    """A row for each run, and for each that is gone, into a file of columns; memory grows with the columns alone.
 
     Returns:
         The runs' stamps (as `Seen` keeps them) from before each was read, and the state of those that have not ended.
@@ -226,7 +219,7 @@ def write_rows(runs_dir: Path, names: Sequence[str], out: Path) -> tuple[bytes, 
             for start in range(0, len(names), _AT_ONCE):
                 rows = []
                 for name in names[start : start + _AT_ONCE]:
-                    row, stamp = _row(runs_dir, name, fd)
+                    row, stamp = row_and_stamp(runs_dir, name, fd)
                     stamps.extend(stamp)
                     rows.append(row)
                     if row["state"] in UNFINISHED:
@@ -235,21 +228,13 @@ def write_rows(runs_dir: Path, names: Sequence[str], out: Path) -> tuple[bytes, 
     finally:
         if collects:
             gc.enable()
+    tables.append(table_of([gone_row(name) for name in gone], _spoilt))
     write_table(tables, out)
     return stamps.tobytes(), unfinished
 
 
 def _spoilt(row: dict[str, Any], why: str) -> dict[str, Any]:
     return unreadable_row(row["run_id"], f"a figure or text in it is out of bounds: {why}")
-
-
-def write_changes(runs_dir: Path, changed: Sequence[str], gone: Sequence[str], out: Path) -> dict[str, str]:
-    """Rows of changed runs, and of those that are gone, into a file of columns; the state of those not ended."""
-    from runs.index.columns import table_of, write_table  # noqa: PLC0415 - takes a quarter of a second to import
-
-    rows = [row_at(runs_dir / name) for name in changed]
-    write_table([table_of([*rows, *map(gone_row, gone)], _spoilt)], out)
-    return {row["run_id"]: row["state"] for row in rows if row["state"] in UNFINISHED}
 
 
 def rows_in_files(
@@ -271,11 +256,11 @@ def rows_in_files(
     told(len(names))
     wanted = processes if processes is not None else min(os.cpu_count() or 1, 8)
     alone = len(names) < ENOUGH_FOR_PROCESSES or wanted < 2
-    size = max(1, len(names)) if alone else min(_MOST_IN_A_FILE, -(-len(names) // (4 * wanted)))
+    size = min(_MOST_IN_A_FILE, len(names) if alone else -(-len(names) // (4 * wanted))) or 1
     chunks = [names[start : start + size] for start in range(0, max(1, len(names)), size)]
     files = [base.with_name(f"{base.name}-{number}.parquet") for number in range(len(chunks))]
-    if len(chunks) == 1:
-        done = [write_rows(runs_dir, names, files[0])]
+    if alone:
+        done = [write_rows(runs_dir, chunk, file) for chunk, file in zip(chunks, files, strict=True)]
     else:
         with ProcessPoolExecutor(wanted, mp_context=get_context("spawn")) as pool:
             done = list(pool.map(write_rows, [runs_dir] * len(chunks), chunks, files))

@@ -27,7 +27,7 @@ from filelock import FileLock
 from runs.files import storage, write_atomic
 from runs.index.database import Database, IndexDamaged, in_files
 from runs.index.row import COLUMNS
-from runs.index.scan import Seen, look, rows_in_files, write_changes
+from runs.index.scan import Seen, look, rows_in_files, write_rows
 from runs.index.typed import Undecodable, pack, unpack_seen
 from runs.store import state_of
 
@@ -225,7 +225,7 @@ class RunIndex:
         news, delta = self.folder / f"news-{token}.parquet", self.folder / f"delta-{token}.parquet"
         unfinished = {name: state for name, state in note["unfinished"].items() if name not in {*changed, *gone}}
         with self._writing(news) as database:
-            unfinished |= write_changes(self.runs_dir, changed, gone, news)
+            unfinished |= write_rows(self.runs_dir, changed, news, gone)[1]
             query = in_files([news])
             if files.delta is not None:
                 own = f"SELECT run_id FROM ({query})"
@@ -247,7 +247,12 @@ class RunIndex:
         base = self.folder / f"base-{secrets.token_hex(6)}"
         with storage(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            seen, files, unfinished = rows_in_files(self.runs_dir, base, processes=processes, told=told)
+            try:
+                seen, files, unfinished = rows_in_files(self.runs_dir, base, processes=processes, told=told)
+            except BaseException:
+                for half_made in self.folder.glob(f"{base.name}-*"):
+                    half_made.unlink(missing_ok=True)
+                raise
         self._switch(seen, [path.name for path in files], None, unfinished)
         return seen
 

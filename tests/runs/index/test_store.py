@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from runs.index import scan
+from runs.errors import StorageUnwritable
+from runs.index import columns, scan
 from runs.index import store as index_store
 from runs.index.questions import ManyRuns
 from runs.index.select import Selection
@@ -192,6 +194,20 @@ def test_beyond_many_runs_only_what_was_touched_is_looked_at(made, monkeypatch):
     rule(store, "3", "place", "yes", by="Ada", reason="no, inside")
     assert index.refresh().changed == 1
     assert everything(made)[store.find("3").run_id]["place_word"] == "yes"
+
+
+def test_an_index_that_does_not_fit_leaves_nothing_half_made_behind(made, monkeypatch):
+    def full(tables, out):
+        out.write_bytes(b"PAR1")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    good = everything(made)
+    before = {path.name for path in (made / "runs" / ".index").iterdir()}
+    monkeypatch.setattr(columns, "write_table", full)
+    with pytest.raises(StorageUnwritable, match="no space left"):
+        RunIndex(made / "runs").rebuild()
+    assert {path.name for path in (made / "runs" / ".index").iterdir()} == before
+    assert everything(made) == good
 
 
 def test_a_path_means_a_cell_or_a_folder_of_runs(made, tmp_path):
