@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from runs.index.row import COLUMNS, NESTED
+from runs.index.shape import COLUMNS, NESTED
 
 _TYPES = {
     "VARCHAR": pa.string(),

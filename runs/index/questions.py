@@ -10,23 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runs.comparison import Difference, difference, paired_difference
+from runs.comparison import difference, paired_difference
 from runs.errors import RecordError
+from runs.index.compared import Comparison, marked, pairs_sql
 from runs.index.database import Database, IndexDamaged, quoted
-from runs.index.row import COLUMNS, NESTED, STAGES
-from runs.index.select import GROUPS, Selection, order_of, sql_of
+from runs.index.doubtful import as_doubtful, is_drawn
+from runs.index.groups import SESSION, Group, group_of, group_sql, with_sessions
+from runs.index.select import Selection, order_of, sql_of
+from runs.index.shape import COLUMNS, NESTED, STAGES
 from runs.index.store import Files, Progress, Refreshed, RunIndex, runs_dir_of
-from runs.queue import DEFAULT_SHARE, draw, drawn_from_the_confident
-from runs.schema.verdict import JudgedStage
-from runs.statistics import Rate, exact_rate
-
-SESSION = "session"
-"""Runs of a cell that follow one another; a group like those of `GROUPS`, but nothing that one run knows of itself."""
-
-SESSION_PAUSE_MIN = 30
-"""After a pause longer than this another session begins."""
-
-RESULTS = ("completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed")
+from runs.queue import DEFAULT_SHARE, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +29,6 @@ class Page:
     rows: list[dict[str, Any]]
     total: int
     results: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Runs that have something in common. `success` is over completed and failed, `first_attempt` as well.
-
-    Figures are medians over the runs that have them, None where none has; `tip_high_mm` is the 90th percentile.
-    `units_per_h` is blocks placed in an hour of trials on the arm's clock, whatever came between the trials.
-    """
-
-    key: str | None
-    n: int
-    results: dict[str, int]
-    success: Rate
-    first_attempt: Rate
-    tip_dx_mm: float | None
-    tip_dz_mm: float | None
-    tip_mm: float | None
-    tip_high_mm: float | None
-    tips: int
-    duration_s: float | None
-    attempts: float | None
-    units_per_h: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two sets, and the pairs among them that share a start. `paired_by` is "seed", "square" or None."""
-
-    first: Group
-    second: Group
-    difference: Difference | None
-    paired_by: str | None
-    pairs: int
-    undecided_pairs: int
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
-    paired: Difference | None
 
 
 class ManyRuns:
@@ -159,10 +112,10 @@ class ManyRuns:
         """
         query, values = selection.sql()
         if by == SESSION:
-            key, query = SESSION, _with_sessions(query)
+            key, query = SESSION, with_sessions(query)
         else:
             key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
-        return [_group(row) for row in self._rows(f"{_group_sql(key, query)} ORDER BY key NULLS LAST", values)]
+        return [group_of(row) for row in self._rows(f"{group_sql(key, query)} ORDER BY key NULLS LAST", values)]
 
     def queue(
         self, selection: Selection, *, share: float = DEFAULT_SHARE, seed: int = 0, limit: int | None = None
@@ -177,7 +130,7 @@ class ManyRuns:
         if seed != 0:
             self._draw(query, values, share, seed)
         counts = {
-            stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {_drawn(stage, seed)})" for stage in STAGES
+            stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {is_drawn(stage, seed)})" for stage in STAGES
         }
         names = ("doubt", "confidence", "lot", "reasons", "blind_reasons", "word", "by", "image")
         steps = " UNION ALL ".join(
@@ -193,7 +146,7 @@ class ManyRuns:
         if limit is not None and total == limit:
             counted = " + ".join(f"count(*) FILTER ({counts[stage]})" for stage in STAGES)
             total = self._rows(f"WITH chosen AS ({query}) SELECT {counted} AS n FROM chosen", values)[0]["n"]
-        return [_as_doubtful(row) for row in found], total
+        return [as_doubtful(row) for row in found], total
 
     def _draw(self, query: str, values: Sequence[Any], share: float, seed: int) -> None:
         """Put the steps that another seed draws from the runs of a query into a table."""
@@ -217,11 +170,11 @@ class ManyRuns:
         Raises:
             BadSelection
         """
-        query, values = _marked(first, second)
+        query, values = marked(first, second)
         a, b = self._sides(first, second, query, values)
         apart = difference((a.success.successes, a.success.n), (b.success.successes, b.success.n))
         for how, keys in (("seed", ("seed",)), ("square", ("pick_key", "place_key"))):
-            counts = self._pairs(query, values, keys)
+            counts = self._rows(pairs_sql(query, keys), values)[0]
             if counts["pairs"]:
                 four = (counts["both"], counts["only_first"], counts["only_second"], counts["neither"])
                 undecided = counts["pairs"] - sum(four)
@@ -230,30 +183,12 @@ class ManyRuns:
 
     def _sides(self, first: Selection, second: Selection, query: str, values: Sequence[Any]) -> tuple[Group, Group]:
         """The groups of two marked sets: in one look at the runs where none is in both."""
-        found = {row["key"]: row for row in self._rows(_group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query), values)}
+        found = {row["key"]: row for row in self._rows(group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query), values)}
         if 3 in found:
-            found = {1: self._rows(_group_sql("1", first.sql()[0]), first.sql()[1])[0]}
-            found[2] = self._rows(_group_sql("2", second.sql()[0]), second.sql()[1])[0]
-        a, b = (_group(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
+            found = {1: self._rows(group_sql("1", first.sql()[0]), first.sql()[1])[0]}
+            found[2] = self._rows(group_sql("2", second.sql()[0]), second.sql()[1])[0]
+        a, b = (group_of(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
         return a, b
-
-    def _pairs(self, query: str, values: Sequence[Any], keys: Sequence[str]) -> dict[str, int]:
-        """How the pairs of two marked sets went. Of each start every side's runs are put in order, and paired off.
-
-        A run is one number for that: its time, and in the two lowest bits how it went.
-        """
-        known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-        one = "coalesce(epoch_us(started), 0) * 4 + CASE result WHEN 'completed' THEN 1 WHEN 'failed' THEN 2 ELSE 0 END"
-        sides = ", ".join(f"list_sort(list({one}) FILTER ({side})) AS {side}" for side in ("in_a", "in_b"))
-        starts = f"SELECT {sides} FROM ({query}) WHERE {known} GROUP BY {', '.join(keys)}"
-        paired = "SELECT unnest(list_zip(in_a, in_b, true)) AS pair FROM starts"
-        went = f"SELECT pair[1] & 3 AS a, pair[2] & 3 AS b FROM ({paired})"
-        return self._rows(
-            f"WITH starts AS ({starts}), went AS ({went}) SELECT count(*) AS pairs, "
-            "count(*) FILTER (a = 1 AND b = 1) AS both, count(*) FILTER (a = 1 AND b = 2) AS only_first, "
-            "count(*) FILTER (a = 2 AND b = 1) AS only_second, count(*) FILTER (a = 2 AND b = 2) AS neither FROM went",
-            values,
-        )[0]
 
     def sql(self, text: str, *, limit: int = 1000) -> tuple[list[str], list[tuple[Any, ...]], bool]:
         """A person's own question in SQL; see `Database.ask`. It can only look, and only at the index.
@@ -329,85 +264,6 @@ class ManyRuns:
         return files
 
 
-def _as_doubtful(step: dict[str, Any]) -> dict[str, Any]:
-    """A row of the queue; why a confident step was drawn is not in the index."""
-    drawn = step["lot"] is not None
-    reasons, blind = step["reasons"], step["blind_reasons"]
-    if drawn:
-        reason = drawn_from_the_confident(step["word"], step["confidence"])
-        reasons, blind = [reason.text], [reason.blind]
-    return {
-        "cell": step["cell"],
-        "run_id": step["run_id"],
-        "stage": step["stage"],
-        "doubt": step["doubt"],
-        "reasons": reasons,
-        "blind_reasons": blind,
-        "word": step["word"],
-        "confidence": step["confidence"],
-        "judge": step["by"],
-        "image": step["image"],
-        "drawn": drawn,
-    }
-
-
-def _drawn(stage: JudgedStage, seed: int) -> str:
-    """Whether the lot of a confident step is drawn: it is noted for the first seed; for others see `_draw`."""
-    return f"{stage}_lot < ?" if seed == 0 else f"(cell, run_id, '{stage}') IN (SELECT * FROM drawn)"
-
-
 def _among(run_ids: Collection[str]) -> str:
     """The condition that a run is one of these; its values are the names."""
     return f"run_id IN ({', '.join('?' * len(run_ids)) or 'NULL'})"
-
-
-def _with_sessions(query: str) -> str:
-    """The runs of a query with the start of their session: what has no longer pause than `SESSION_PAUSE_MIN` in it."""
-    by_time = "OVER (PARTITION BY cell ORDER BY started, number)"
-    pause = f"started - lag(started) {by_time} <= INTERVAL {SESSION_PAUSE_MIN} MINUTE"
-    begun = (
-        f"SELECT *, CASE WHEN {pause} THEN NULL ELSE strftime(started, '%Y-%m-%d %H:%M') END AS begun FROM ({query})"
-    )
-    return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
-
-
-def _marked(first: Selection, second: Selection) -> tuple[str, list[Any]]:
-    """The runs that moved and are in one of two sets at least, with `in_a` and `in_b`, as SQL and its values."""
-    (in_a, of_a), (in_b, of_b) = first.holds(), second.holds()
-    marked = f"SELECT *, coalesce({in_a}, false) AS in_a, coalesce({in_b}, false) AS in_b FROM runs WHERE NOT dry_run"
-    return f"SELECT * FROM ({marked}) WHERE in_a OR in_b", [*of_a, *of_b]
-
-
-def _group_sql(key: str, query: str) -> str:
-    counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
-    return (
-        f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
-        "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, count(tip_dist_mm) AS tips, "
-        "quantile_cont(tip_dist_mm, [0.5, 0.9]) AS tip_dist_mm, median(duration_s) AS duration_s, "
-        "sum(duration_s) AS clock_s, "
-        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
-    )
-
-
-def _group(row: dict[str, Any]) -> Group:
-    results = {result: row[result] for result in RESULTS if row.get(result)}
-    decided = results.get("completed", 0) + results.get("failed", 0)
-    tip_mm, tip_high_mm = row.get("tip_dist_mm") or (None, None)
-    return Group(
-        key=row["key"],
-        n=row["n"],
-        results=results,
-        success=exact_rate(results.get("completed", 0), decided),
-        first_attempt=exact_rate(row.get("first_attempt", 0), decided),
-        tip_dx_mm=row.get("tip_dx_mm"),
-        tip_dz_mm=row.get("tip_dz_mm"),
-        tip_mm=tip_mm,
-        tip_high_mm=tip_high_mm,
-        tips=row.get("tips", 0),
-        duration_s=row.get("duration_s"),
-        attempts=row.get("attempts"),
-        units_per_h=results.get("completed", 0) * 3600 / row["clock_s"] if row.get("clock_s") else None,
-    )
-
-
-__all__ = ["GROUPS", "Comparison", "Group", "ManyRuns", "Page"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from runs.errors import Family, RecordError
-from runs.index.row import COLUMNS
+from runs.index.shape import COLUMNS
 
 GROUPS: dict[str, str] = {
     "square": "pick_key",

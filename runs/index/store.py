@@ -26,8 +26,8 @@ from filelock import FileLock
 
 from runs.files import storage, write_atomic
 from runs.index.database import Database, IndexDamaged, in_files
-from runs.index.row import COLUMNS
 from runs.index.scan import Seen, look, rows_in_files, write_rows
+from runs.index.shape import COLUMNS
 from runs.index.typed import Undecodable, pack, unpack_seen
 from runs.store import state_of
 

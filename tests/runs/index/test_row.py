@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 import pytest
 
-from runs.index.row import COLUMNS, row_of
+from runs.index.row import row_of
+from runs.index.shape import COLUMNS
 from runs.index.typed import Undecodable, decode, encode_line
 from runs.queue import queue
 from runs.rulings import rule
