@@ -94,8 +94,9 @@ def _in_full(batch: Batch, told: Sequence[dict[str, object]]) -> Markup:
 
 def _folded(stored: StoredRun, row: dict[str, object], *, open_: bool) -> Markup:
     log = stored.log
-    only = ("detect_1", "pick", "place")
-    shown = pictures_of(log, stored.entry.folder, wide_px=560, only=only)
+    labels = [capture.label for capture in log.vlm_captures]
+    first = next((label for label in labels if label.startswith("detect")), "detect")  # detect, or the first of several
+    shown = pictures_of(log, stored.entry.folder, wide_px=560, only=(first, "pick", "place"))
     seen = [each for each in shown if each.data_uri is not None]
     missing = tag("p", "Its pictures are not there.", class_="quiet") if shown and not seen else None
     reason = log.ending.reason if log.ending is not None else ""
