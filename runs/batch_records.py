@@ -93,7 +93,7 @@ class SceneMade(Record):
     kind: Literal["scene_made"] = "scene_made"
     at: str
     start: int
-    by: Literal["new world", "teleport", "twin person"]
+    by: Literal["new world", "same world", "teleport", "twin person"]
 
 
 class ResetEnded(Record):

@@ -6,6 +6,8 @@ judged elsewhere. It writes servo targets only. Time passes while someone sleeps
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from runner.arms.protocol import ArmHealth
@@ -109,6 +111,23 @@ class TwinArm:
         self._theta = self._theta_goal = self._gripper.theta_open_rad
         self._servos = Servos(self._model.n_joints, self._world.scene.config.twin.servos_c)
         return np.asarray(np.radians(self._driven_deg + self._imperfection.zero_deg))
+
+    def state(self) -> dict[str, list[Any]]:
+        """All that it goes on from, beside what its seed gives. A motion under way ends where its set-points are."""
+        return {
+            "set_deg": self._set_deg.tolist(),
+            "jaws": [self._theta, self._theta_goal],
+            "drive": self._imperfection.state,
+            "servos": self._servos.state,
+        }
+
+    def take_up(self, state: dict[str, list[Any]]) -> None:
+        """Go on from a state of an arm that began with the same seed."""
+        self._set_deg, self._rate_deg_s = np.array(state["set_deg"]), self._no_rate
+        self._motion = _Planned(self._set_deg[None, :])
+        self._theta, self._theta_goal = state["jaws"]
+        self._imperfection.take_up(state["drive"])
+        self._servos.take_up(state["servos"])
 
     @property
     def model(self) -> ArmModel:

@@ -133,6 +133,15 @@ class Imperfection:
         """Largest part of a move that is still to come although the set-point rests."""
         return max(map(abs, self._behind.tolist()))
 
+    @property
+    def state(self) -> list[list[float]]:
+        """All that it goes on from, beside what its seed gives."""
+        return [self._behind.tolist(), self._before.tolist(), self._out.tolist()]
+
+    def take_up(self, state: list[list[float]]) -> None:
+        """Go on from a state of the same seed."""
+        self._behind, self._before, self._out = (np.array(part) for part in state)
+
     def rest_at(self, set_point_deg: FloatArray) -> FloatArray:
         """Start anew, at rest somewhere within the dead band; returns where the joints are."""
         self._behind[:] = 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from runner.kinematics.gripper import gripper_of
 from runner.kinematics.model import load_arm
 from runner.twin.arm import TwinArm, TwinClock
 from runner.twin.camera import TwinCamera
+from runner.twin.errors import AnotherWorld
 from runner.twin.profiles import PROFILES, Desk
 from runner.twin.scene import build_scene
 from runner.twin.shading import Light, light_for
@@ -104,6 +106,22 @@ class Twin:
         """Another light, with the table top and the noise of a seed."""
         markers = [Decal(xz, 0.0, (MARKER_SIDE_M * 8 / 6,) * 2, printed(marker_image(i))) for i, xz in MARKERS.items()]
         self.camera.begin(light, markers, seed)
+
+    def state(self) -> dict[str, Any]:
+        """World and arm as they are, to go on from in another process; numbers and lists."""
+        return {"world": self.world.state(), "arm": self.arm.state()}
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Go on from a state of a twin that was reset to the same seed; motions that were under way have ended.
+
+        Raises:
+            AnotherWorld: it is another twin's.
+        """
+        try:
+            self.arm.take_up(state["arm"])
+            self.world.take_up(state["world"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise AnotherWorld(str(error)) from None
 
     def truth(self) -> Truth:
         """How things are now."""

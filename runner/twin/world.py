@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from runner.kinematics.model import FloatArray
 from runner.kinematics.threads import cores
-from runner.twin.errors import PhysicsDiverged
+from runner.twin.errors import AnotherWorld, PhysicsDiverged
 from runner.twin.scene import Scene
 
 IntArray = NDArray[np.int32]
@@ -39,6 +39,7 @@ _WAKE_M_S = 1e-3  # a thing that is put somewhere is set down, which wakes it
 _CLEAR_M = 0.04  # half of it to be used up between two looks, the other half in the steps before the next one
 _CLEAR_STEPS = 10
 _LONGEST_M = 0.6  # no point of the arm is farther from any of its joints
+_WHOLE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _HIDDEN_M = (0.0, 0.0, -5.0)
 
 
@@ -288,6 +289,29 @@ class World:
     def servo_gains(self) -> FloatArray:
         """Stiffness and damping of all servos as the model has them: gain and bias figures, one row an actuator."""
         return np.hstack([self._model.actuator_gainprm, self._model.actuator_biasprm])
+
+    # Putting by and taking up again.
+
+    def state(self) -> list[float]:
+        """All that the physics goes on from, with its clock: for a world of the same scene."""
+        kept = np.empty(mujoco.mj_stateSize(self._model, _WHOLE))
+        mujoco.mj_getState(self._model, self._data, kept, _WHOLE)
+        return [float(self._steps), self._owed_s, float(self._stand), *self._gravity_nm.tolist(), *kept.tolist()]
+
+    def take_up(self, state: list[float]) -> None:
+        """Go on from a state, to the last bit.
+
+        Raises:
+            AnotherWorld: it is of another scene.
+        """
+        gravity_nm, kept = np.array(state[3 : 3 + self._n]), np.array(state[3 + self._n :])
+        if kept.shape != (mujoco.mj_stateSize(self._model, _WHOLE),) or not np.isfinite(state).all():
+            raise AnotherWorld("its physics has other parts")
+        self._steps, self._owed_s, self._stand = round(state[0]), state[1], round(state[2])
+        mujoco.mj_setState(self._model, self._data, kept, _WHOLE)
+        mujoco.mj_forward(self._model, self._data)
+        mujoco.mj_setState(self._model, self._data, kept, _WHOLE)  # what that has changed of it is put back
+        self._gravity_nm[:] = gravity_nm
 
     # Between trials.
 

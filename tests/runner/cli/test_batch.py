@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from runs.batch_records import ResetEnded, SceneMade
 from runs.batches import BatchStore
 from runs.check import check_log
 from runs.corrections.file import CorrectionFile
@@ -92,7 +93,12 @@ def test_a_batch_killed_with_the_block_in_the_air_goes_on_where_it_was(trialcell
     told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
     assert killed.check(2, told)["crashed"] == 1
     assert told["cut_off"] == 1
-    assert told["resets"]["done"] == 1
+    events = BatchStore(killed.cell).find().events()
+    assert [event.by for event in events if isinstance(event, SceneMade)] == ["new world", "same world"]
+    (put_down,) = [event.found for event in events if isinstance(event, ResetEnded) and event.found]
+    assert "the gripper holds the block: it is set down where it was taken" in put_down
+    assert not list(killed.cell.glob("batches/*/world_*"))
+    assert told["resets"]["done"] == 2, "to the start that was cut off, and to the next"
     assert (told["success"]["n"], told["rounds_taught"], told["state"]) == (2, 1, "finished")
     assert "cut off" in resumed.err
     page = Path(resumed.object["report"]).read_text(encoding="utf-8")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from runner.twin.errors import AnotherWorld
 from runner.twin.scene import MOVING, STILL
 from runner.twin.world import Resting
 
@@ -71,6 +74,41 @@ def test_looking_at_the_truth_and_taking_pictures_change_nothing(perfect_twin):
         ends.append((perfect_twin.world.joints_rad, perfect_twin.truth()))
     assert np.array_equal(ends[0][0], ends[1][0])
     assert ends[0][1] == ends[1][1]
+
+
+def test_a_twin_goes_on_from_a_state_as_if_nothing_had_been(field_twin):
+    """Also with the jaws closing on something, after other things have happened to it."""
+
+    def on() -> tuple[object, ...]:
+        field_twin.arm.send_path(np.array([[-20.0, 40, 0, 5, 30, -30]]), speed_percent=80)
+        path = []
+        for _ in range(15):
+            field_twin.clock.sleep(0.1)
+            path.append(field_twin.arm.read_angles_deg().tolist())
+        return path, field_twin.truth(), field_twin.clock.now_s(), field_twin.arm.temperatures_c
+
+    field_twin.reset(5)
+    field_twin.arm.send_path(np.array([[50.0, 60, -10, 5, 30, 0]]), speed_percent=60)
+    field_twin.clock.sleep(4.0)
+    field_twin.arm.send_gripper_value(20)
+    field_twin.clock.sleep(0.5)
+    state = json.loads(json.dumps(field_twin.state()))
+    before = on()
+    field_twin.reset(7)
+    field_twin.clock.sleep(1.0)
+    field_twin.reset(5)
+    field_twin.take_up(state)
+    assert on() == before
+
+
+@pytest.mark.parametrize("state", [{}, {"world": [1.0], "arm": {}}, {"arm": 3}])
+def test_a_state_that_does_not_fit_is_refused(perfect_twin, state):
+    perfect_twin.reset(1)
+    good = perfect_twin.state()
+    with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(state)
+    with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(good | {"world": good["world"][:-1]})
 
 
 def test_truth_is_in_the_cell_frame(perfect_twin):
