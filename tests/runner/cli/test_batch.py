@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from runs.batch_records import ResetEnded, SceneMade
+from runs.batch_records import ResetEnded, RoundTaught, SceneMade
 from runs.batches import BatchStore
 from runs.check import check_log
 from runs.corrections.file import CorrectionFile
@@ -166,30 +167,55 @@ def test_a_full_disk_pauses_a_batch(trialcell, cell_copy):
 
 
 @pytest.mark.slow
-def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(trialcell, killed):
-    import random
-
+def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(trialcell, make_cell_copy):
+    """At random moments, with the block in the gripper, and while a round is taught; of batches of twenty."""
     rng = random.Random(7)
-    kills, args = 0, ("run", 20, "--workers", 1, *QUICK)
-    ends = -1
-    while kills < 100:
-        process = killed.begin(*args)
-        while process.poll() is None and not _began(killed.cell, process.pid):
-            time.sleep(0.02)
-        wait_s = rng.uniform(0.0, 6.0)
-        until = time.monotonic() + wait_s
-        if killed.kill_when(process, lambda until=until: time.monotonic() > until):
-            kills += 1
-        else:
-            ends = process.returncode
-        if BatchStore(killed.cell).list():
-            args = ("resume", "--workers", 1)
-        if ends == 0:
-            break
-    assert trialcell("batch", "resume", "--cell", killed.cell).code == 0
-    told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
-    killed.check(20, told)
-    assert told["false_successes"] == 0
+    hit: Counter[str] = Counter()
+    batches = 0
+    while hit.total() < 100:
+        batches += 1
+        killed = Killed(make_cell_copy(f"cell{batches}"))
+        args: tuple[object, ...] = ("run", 20, "--workers", 1, "--set", "batch.round=2", *QUICK)
+        while hit.total() < 100 and not _done(killed.cell):
+            process = killed.begin(*args)
+            moment = ("anywhere", "anywhere", "holding", "learning")[hit.total() % 4]
+            if killed.kill_when(process, _moment(killed, process, moment, rng)):
+                hit[moment] += 1
+            if BatchStore(killed.cell).list():
+                args = ("resume", "--workers", 1)
+        assert trialcell("batch", "resume", "--cell", killed.cell).code == 0
+        told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
+        ends = killed.check(20, told)
+        assert told["false_successes"] == 0
+        assert told["completed"] >= 17, ends
+        taught = [lesson for state in CorrectionFile(killed.cell).all_states() for lesson in state.table.lessons]
+        assert len(taught) >= 17, "what was kept is taught, once"
+        events = BatchStore(killed.cell).find().events()
+        assert Counter(event.round for event in events if isinstance(event, RoundTaught)) == dict.fromkeys(range(10), 1)
+    assert min(hit["holding"], hit["learning"]) >= 20
+    print(f"{batches} batches: {dict(hit)}")
+
+
+def _moment(killed: Killed, process: subprocess.Popen[str], moment: str, rng: random.Random) -> Callable[[], bool]:
+    """Whether it has come: so long after the process took the batch up, after it grasped, or after a round was in."""
+    wait_s, since, before = rng.uniform(0.0, 4.0 if moment == "anywhere" else 0.06), [0.0], [-1]
+    words = {"anywhere": "", "holding": '"name":"stage7_approach_place"', "learning": '"kind":"trial_ended"'}[moment]
+
+    def come() -> bool:
+        if not _began(killed.cell, process.pid):
+            return False
+        logs = [*killed.cell.glob("batches/*/events.jsonl"), *killed.cell.glob("runs/*/events.jsonl")]
+        count = sum(path.read_text(encoding="utf-8").count(words) for path in logs) if words else 1
+        before[0] = count if before[0] < 0 else before[0]
+        if not since[0] and (count > before[0] or not words):
+            since[0] = time.monotonic()
+        return bool(since[0]) and time.monotonic() > since[0] + wait_s
+
+    return come
+
+
+def _done(cell: Path) -> bool:
+    return any('"kind":"finished"' in path.read_text() for path in cell.glob("batches/*/events.jsonl"))
 
 
 def _began(cell: Path, pid: int) -> bool:
