@@ -19,7 +19,7 @@ from runner.batch.pause import Pause
 from runner.batch.run import cells_of
 from runner.batch.session import Halt, Session
 from runner.cell import open_cell
-from runs.batch_records import BatchEvent, BatchPlan, ResetEnded, TrialEnded
+from runs.batch_records import BatchEvent, BatchPlan, Called, ResetEnded, TrialEnded
 from runs.batches import BatchFolder, BatchStore
 from runs.errors import Family, TrialcellError
 from runs.events import RUN_FILE
@@ -151,11 +151,15 @@ def bring_home(brought: Brought, batch: BatchFolder, runs: RunStore) -> None:
         StorageUnwritable: not all of it is in; what is not is due again.
     """
     resets = RunStore(batch.resets_dir)
-    for event in brought.events:
+    for told in brought.events:
+        event = told
         if isinstance(event, TrialEnded):
             _take_in(runs, event.run_id, brought.runs)
         elif isinstance(event, ResetEnded):
             _take_in(resets, event.log, brought.resets)
+        elif isinstance(event, Called) and event.picture is not None:
+            there = Path(event.picture)
+            event = event.model_copy(update={"picture": str(batch.resets_dir / there.parent.name / there.name)})
         batch.add(event)
 
 

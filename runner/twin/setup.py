@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import cos, radians, sin
 from typing import Any
 
@@ -59,6 +60,8 @@ class Twin:
         desk = Desk.of(profile, arm.n_joints, config.twin.desk_seed, config.twin.slip_deg[: arm.n_joints])
         x, y, z = desk.tool_mm.tolist()
         self.world = World(build_scene(config, arm, self._board_size_m, extra_blocks, tool_off_mm=(x, y, z)))
+        made_of = self.world.scene.xml + config.arm.model_dump_json() + config.twin.model_dump_json()
+        self._settings_hash = sha256(made_of.encode()).hexdigest()
         self.clock = TwinClock(self.world)
         self.arm = TwinArm(self.world, profile, stream(0, "arm"), desk)
         meant = View.looking_at(
@@ -109,7 +112,7 @@ class Twin:
 
     def state(self) -> dict[str, Any]:
         """World and arm as they are, to go on from in another process; numbers and lists."""
-        return {"world": self.world.state(), "arm": self.arm.state()}
+        return {"of": self._settings_hash, "world": self.world.state(), "arm": self.arm.state()}
 
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a state of a twin that was reset to the same seed; motions that were under way have ended.
@@ -117,6 +120,8 @@ class Twin:
         Raises:
             AnotherWorld: it is another twin's.
         """
+        if state.get("of") != self._settings_hash:
+            raise AnotherWorld("its settings were others")
         try:
             self.arm.take_up(state["arm"])
             self.world.take_up(state["world"])

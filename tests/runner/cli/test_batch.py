@@ -197,17 +197,26 @@ def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(trialcell, make_ce
 
 
 def _moment(killed: Killed, process: subprocess.Popen[str], moment: str, rng: random.Random) -> Callable[[], bool]:
-    """Whether it has come: so long after the process took the batch up, after it grasped, or after a round was in."""
-    wait_s, since, before = rng.uniform(0.0, 4.0 if moment == "anywhere" else 0.06), [0.0], [-1]
-    words = {"anywhere": "", "holding": '"name":"stage7_approach_place"', "learning": '"kind":"trial_ended"'}[moment]
+    """Whether it has come: so long after the process took the batch up, after it grasped, or after a trial was told."""
+    wait_s, since = rng.uniform(0.0, 4.0 if moment == "anywhere" else 0.06), [0.0]
+    before: list[tuple[Path, int]] = []
+
+    def seen() -> tuple[Path, int]:
+        kind, word = {
+            "anywhere": ("batches", '"kind":"started"'),
+            "holding": ("runs", '"name":"stage7_approach_place"'),
+            "learning": ("batches", '"kind":"trial_ended"'),
+        }[moment]
+        logs = killed.cell.glob(f"{kind}/*/events.jsonl")
+        newest = max(logs, key=lambda path: path.stat().st_mtime_ns, default=killed.cell / "cell.toml")
+        return newest, newest.read_text(encoding="utf-8").count(word)
 
     def come() -> bool:
         if not _began(killed.cell, process.pid):
             return False
-        logs = [*killed.cell.glob("batches/*/events.jsonl"), *killed.cell.glob("runs/*/events.jsonl")]
-        count = sum(path.read_text(encoding="utf-8").count(words) for path in logs) if words else 1
-        before[0] = count if before[0] < 0 else before[0]
-        if not since[0] and (count > before[0] or not words):
+        if not before:
+            before.append(seen())
+        if not since[0] and (moment == "anywhere" or (seen() != before[0] and seen()[1] > 0)):
             since[0] = time.monotonic()
         return bool(since[0]) and time.monotonic() > since[0] + wait_s
 

@@ -108,6 +108,8 @@ def test_a_state_that_does_not_fit_is_refused(perfect_twin, state):
     with pytest.raises(AnotherWorld):
         perfect_twin.take_up(state)
     with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(good | state | {"of": good["of"]} if state else {"of": good["of"]})
+    with pytest.raises(AnotherWorld):
         perfect_twin.take_up(good | {"world": good["world"][:-1]})
 
 
