@@ -50,7 +50,7 @@ def check_alike(one: Path, other: Path) -> None:
     assert [differing(a, b) for a, b in zip(*logs, strict=True)] == [[] for _ in logs[0]]
     taught = [
         [
-            (lesson.cell_key, lesson.tip_minus_block_mm)
+            (lesson.xz_m, lesson.tip_minus_block_mm)
             for state in CorrectionFile(cell).all_states()
             for lesson in state.table.lessons
         ]
