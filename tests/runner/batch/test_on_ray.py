@@ -89,18 +89,18 @@ def test_two_machines_give_what_one_process_gives(make_cell_copy, cluster, quick
 @pytest.mark.slow
 def test_a_machine_lost_in_the_middle_costs_only_time(make_cell_copy, cluster, quick):
     here, there = make_cell_copy("here"), make_cell_copy("there")
-    running = begin(there, quick, 8, "--engine", "ray", "--ray-address", cluster.address)
+    running = begin(there, quick, 6, "--engine", "ray", "--ray-address", cluster.address)
     while running.poll() is None and not _finished(there):
         time.sleep(0.05)
     assert running.poll() is None, "it was still at it"
     cluster.remove_node(cluster.machines[0], allow_graceful=False)
     told = ended(running)
-    assert (told["planned"], told["finished"], told["crashed"], told["cut_off"]) == (8, 8, 0, 0)
+    assert (told["planned"], told["finished"], told["crashed"], told["cut_off"]) == (6, 6, 0, 0)
     store = RunStore(there / "runs")
     assert all(check_log(entry.run_id, store).valid for entry in store.list())
     starts = Counter(store.open(entry.run_id).log.provenance.batch.start for entry in store.list())
-    assert starts == dict.fromkeys(range(8), 1), "nothing twice, nothing lost"
-    ended(begin(here, quick, 8, "--workers", 1))
+    assert starts == dict.fromkeys(range(6), 1), "nothing twice, nothing lost"
+    ended(begin(here, quick, 6, "--workers", 1))
     check_alike(here, there)
 
 
