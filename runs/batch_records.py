@@ -96,7 +96,7 @@ class SceneMade(_Event):
 
     kind: Literal["scene_made"] = "scene_made"
     start: int
-    by: Literal["new world", "teleport", "twin person"]
+    by: Literal["new world", "same world", "teleport", "twin person"]
 
 
 class ResetEnded(_Event):

@@ -62,6 +62,8 @@ class BatchFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._events = folder / EVENTS_FILE
+        self._read: list[BatchEvent] = []
+        self._read_to = 0
 
     @property
     def batch_id(self) -> str:
@@ -118,8 +120,14 @@ class BatchFolder:
             return b""
 
     def events(self) -> list[BatchEvent]:
-        """All events in order. A line that was torn by a crash is left out: what it would have said is found again."""
-        return [event for _, event in self.events_from(0)]
+        """All events in order. A line that was torn by a crash is left out: what it would have said is found again.
+
+        What has been read once is not read again: asked after every session, thousands of starts would take hours.
+        """
+        for offset, event in self.events_from(self._read_to):
+            self._read.append(event)
+            self._read_to = offset
+        return list(self._read)
 
     def events_from(self, offset: int) -> Iterator[tuple[int, BatchEvent]]:
         """Events from a byte of the file on, each with the byte behind it."""

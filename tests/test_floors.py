@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-UNTYPED = ("mujoco", "numba", "pymycobot", "serial", "duckdb", "msgspec", "rerun")
+UNTYPED = ("mujoco", "numba", "pymycobot", "serial", "duckdb", "msgspec", "rerun", "ray")
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

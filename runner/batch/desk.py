@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runner.batch.world_kept import KeptWorld
 from runner.cell import Cell
 from runner.config import with_overrides
 from runner.rig import Request, Rig, another_bench, build_rig
 from runner.trial.bench import Bench
 from runner.trial.drift import drift_due
 from runner.trial.stop import StopSwitch
+from runner.twin.errors import AnotherWorld
 from runner.twin.setup import Twin
 from runner.twin.shading import light_for
 from runner.twin.world import Resting
-from runs.batch_records import ArmOfTest, PlannedStart
+from runs.batch_records import ArmOfTest, BatchPlan, PlannedStart
 from runs.schema.run import InBatch
 
 Cells = Mapping[ArmOfTest | None, Cell]
@@ -58,6 +60,21 @@ class Desk:
         """Another hour of the day, in the twin: the light and the noise of the start's seed."""
         if self.twin is not None:
             self.twin.relight(light_for(start.seed, self.twin.config.twin.light_height_m), start.seed)
+
+    def take_up(self, kept: KeptWorld, plan: BatchPlan) -> bool:
+        """The twin's world as it was put by; False where it does not fit, and then nothing is as it was."""
+        assert self.twin is not None, "a desk of metal stays as it is"
+        try:
+            _new_world(self.twin, plan.starts[kept.made_for])
+            self.twin.take_up(kept.twin)
+        except (AnotherWorld, IndexError):
+            return False
+        return True
+
+    def renew(self, start: PlannedStart) -> None:
+        """A new world of the twin's, with this start in it."""
+        assert self.twin is not None, "only the twin's desk is made"
+        _new_world(self.twin, start)
 
     def put_back(self, start: PlannedStart) -> None:
         """The twin's block to the start, by no arm."""

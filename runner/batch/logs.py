@@ -5,8 +5,27 @@ A world of the twin's that has just been made has no past; what other workers do
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 from runner.trial.found import UnderWay, what_was_under_way
-from runs.store import RunEntry, RunStore, StoredRun, open_folder, state_of
+from runs.store import RunEntry, RunHeader, RunStore, RunWriter, StoredRun, open_folder, state_of
+
+_KINDS = ("run", "reset")
+
+
+class TellingStore(RunStore):
+    """A store that says at once which run it has made."""
+
+    def __init__(self, runs_dir: Path, made: Callable[[RunStore, str], None]) -> None:
+        super().__init__(runs_dir)
+        self._made = made
+
+    def create(self, header: RunHeader, *, run_id: str | None = None) -> RunWriter:
+        """See `RunStore.create`."""
+        writer = super().create(header, run_id=run_id)
+        self._made(self, writer.run_id)
+        return writer
 
 
 class LogsSoFar(RunStore):
@@ -20,6 +39,17 @@ class LogsSoFar(RunStore):
     def new_world(self) -> None:
         """From now on only what is begun from here on counts."""
         self._own = []
+
+    def same_world(self, logs: Sequence[tuple[str, str]]) -> None:
+        """The world is that of an earlier process, with these logs so far: see `told`."""
+        stores = dict(zip(_KINDS, self._stores, strict=True))
+        self._own = [RunEntry(name, stores[kind].runs_dir / name, "running") for kind, name in logs if kind in stores]
+
+    @property
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """The logs of this world so far, the oldest first: `run` or `reset`, and the id."""
+        kinds = {store.runs_dir: kind for kind, store in zip(_KINDS, self._stores, strict=True)}
+        return tuple((kinds[entry.folder.parent], entry.run_id) for entry in self._own or ())
 
     def begins(self, store: RunStore, run_id: str) -> None:
         """A trial or a reset is begun, or was."""

@@ -91,17 +91,21 @@ def _same_desk(name: str, a: Config, b: Config) -> bool:
     return a.arm.model_dump(exclude=own) == b.arm.model_dump(exclude=own)
 
 
+def alone(config: Config) -> bool:
+    """Whether there can be but one worker, here: there is one arm of metal, or one person who judges."""
+    return config.arm.kind != "twin" or config.judge.kind == "person"
+
+
 def workers_for(config: Config, plan: BatchPlan, asked: int | None) -> int:
     """How many processes: what was asked, else the settings, else one a core; one for anything but a twin in process.
 
     Raises:
         WrongRequest: several, where there is one arm.
     """
-    alone = config.arm.kind != "twin" or config.judge.kind == "person"
     wanted = config.batch.workers if asked is None else asked
-    if alone and wanted > 1:
+    if alone(config) and wanted > 1:
         raise WrongRequest("there is one arm, or one person, and so one worker", next_step="leave --workers out")
-    if alone:
+    if alone(config):
         return 1
     sessions = len({start.session for start in plan.starts})
     return max(1, min(wanted or os.cpu_count() or 1, sessions))

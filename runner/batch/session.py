@@ -16,9 +16,11 @@ from runner.batch.call import call_person
 from runner.batch.desk import Cells, Desk, last_picture, open_desk
 from runner.batch.ends import ended_of
 from runner.batch.lessons import kept_for_the_round, uses_in_round
-from runner.batch.logs import LogsSoFar
+from runner.batch.logs import LogsSoFar, TellingStore
+from runner.batch.one_core import keeping_to_one_core
 from runner.batch.pause import Pause
 from runner.batch.thin import thin
+from runner.batch.world_kept import WorldFile
 from runner.config import Config
 from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
@@ -28,7 +30,7 @@ from runs.batch_records import BatchPlan, PlannedStart, ResetEnded, Rested, Scen
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder, planned_run_id
 from runs.errors import RunExists, TrialcellError
-from runs.events import utc_text
+from runs.events import Payload, utc_text
 from runs.latch import StopLatch
 from runs.schema.run import RunLog
 from runs.store import RunStore, run_name
@@ -67,10 +69,13 @@ class Session:
         self._cells, self._batch, self._plan, self._pause = cells, batch, plan, pause
         self._observer, self._preparing = observer, preparing
         self._cell = next(iter(cells.values()))
-        self._store, self._resets = RunStore(self._cell.runs_dir), RunStore(batch.resets_dir)
+        self._store = RunStore(self._cell.runs_dir)
+        self._logs = LogsSoFar(self._store, RunStore(batch.resets_dir))
+        self._resets = TellingStore(batch.resets_dir, self._logs.begins)
         self._taken = {start.index for start in plan.starts if self._number_taken(start)}
-        self._logs = LogsSoFar(self._store, self._resets)
-        self._faults = self._invalid = 0
+        self._world: WorldFile | None = None
+        self._torn = False  # whether an earlier process may have left a world of this session
+        self._faults = self._invalid = self._made_for = 0
         self._tries: set[int] = set()
 
     @property
@@ -87,24 +92,46 @@ class Session:
         state = BatchState.of(self._plan, self._batch.events())
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
-        while left:
-            halt = self._asked()
-            if halt is not None:
-                return halt
-            desk = self._reached(left[0])
-            if isinstance(desk, Halt):
-                return desk
-            try:
-                halt = self._at(desk, left)
-            finally:
-                desk.close()
-            if halt is not None:
-                return halt
+        self._world, self._torn = WorldFile(self._batch, starts[0].session), True
+        with keeping_to_one_core():
+            while left:
+                halt = self._asked() or self._some_of(left)
+                if halt is not None:
+                    return halt
+        self._world.forget()
         return None
 
-    def _at(self, desk: Desk, left: list[PlannedStart]) -> Halt | None:
-        """As many of the starts as can be had without opening the desk anew; they are taken off the list."""
-        fresh = desk.twin is not None
+    def _some_of(self, left: list[PlannedStart]) -> Halt | None:
+        """At a desk that is opened for it, as many of the starts as can be had; they are taken off the list."""
+        desk = self._reached(left[0])
+        if isinstance(desk, Halt):
+            return desk
+        try:
+            same = desk.twin is not None and self._goes_on(desk, left[0])
+            return self._at(desk, left, same=same)
+        finally:
+            desk.close()
+
+    def _goes_on(self, desk: Desk, start: PlannedStart) -> bool:
+        """Whether the twin's world is that of an earlier process that did not come to the end of this session."""
+        kept = self._world.read() if self._world is not None and self._torn else None
+        self._torn = False
+        same = kept is not None and desk.take_up(kept, self._plan)
+        if kept is not None and same:
+            self._logs.same_world(kept.logs)
+            self._made_for = kept.made_for
+        else:
+            if kept is not None:
+                desk.renew(start)
+            self._logs.new_world()
+            self._made_for = start.index
+        by: Literal["same world", "new world"] = "same world" if same else "new world"
+        self._batch.add(SceneMade(at=utc_text(), start=start.index, by=by))
+        return same
+
+    def _at(self, desk: Desk, left: list[PlannedStart], *, same: bool) -> Halt | None:
+        """See `_some_of`. `same`: in a world that has been gone on with, as at a desk of metal."""
+        fresh = desk.twin is not None and not same
         while left:
             try:
                 halt = self._asked() or self._one(desk, left[0], fresh=fresh)
@@ -150,9 +177,6 @@ class Session:
                     return _ASKED
                 waited_s += wait_s
             else:
-                if desk.twin is not None:
-                    self._logs.new_world()
-                    self._batch.add(SceneMade(at=utc_text(), start=start.index, by="new world"))
                 return desk
 
     def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
@@ -163,7 +187,7 @@ class Session:
             halt = self._scene(desk, bench, start)
             if halt is not None:
                 return halt
-        log = self._tried(bench, start)
+        log = self._tried(desk, bench, start)
         desk.share(bench)
         self._faults = self._faults + 1 if log.result == "crashed" else 0
         self._invalid = self._invalid + 1 if log.result == "invalid" else 0
@@ -175,7 +199,7 @@ class Session:
             return self._called(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
         return _ASKED if log.result == "stopped" else None
 
-    def _tried(self, bench: Bench, start: PlannedStart) -> RunLog:
+    def _tried(self, desk: Desk, bench: Bench, start: PlannedStart) -> RunLog:
         """One trial of this start; a run id that is taken meanwhile is left to whoever took it."""
         while True:
             run_id = self._run_id(start)
@@ -187,13 +211,25 @@ class Session:
                     bench,
                     self._store,
                     switch=self._pause.switch,
-                    observer=self._observer,
+                    observer=self._watched(desk),
                     run_id=run_id,
                     lessons=kept_for_the_round(self._batch, start.index),
                     before=self._logs.under_way,
                 )
             except RunExists:
                 continue
+
+    def _watched(self, desk: Desk) -> Observer:
+        """Tells whoever watches, and puts the twin's world by, after each record."""
+        twin, world, observer = desk.twin, self._world, self._observer
+
+        def seen(record: Payload) -> None:
+            if observer is not None:
+                observer(record)
+            if twin is not None and world is not None:
+                world.keep(twin, self._made_for, self._logs.told)
+
+        return seen
 
     def _run_id(self, start: PlannedStart) -> str:
         """The plan's for a first try, else the next number that no plan and no run has."""
@@ -220,10 +256,9 @@ class Session:
             goal,
             attempts=settings.reset_attempts,
             switch=switch,
-            observer=self._observer,
+            observer=self._watched(desk),
             before=self._logs.under_way,
         )
-        self._logs.begins(self._resets, reset.log.run_id)
         desk.share(bench)
         thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
         self._batch.add(_reset_event(reset, start))

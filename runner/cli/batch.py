@@ -25,8 +25,9 @@ from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOpti
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
-    from runner.batch.run import BatchRun, Engine
+    from runner.batch.run import BatchRun
     from runner.cell import Cell
+    from runner.cli.batch_engine import Host
     from runs.batches import BatchFolder
 
 
@@ -49,6 +50,17 @@ app.command(epilog="Example: trialcell batch plan 40 --kind halton --out starts.
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes of a twin batch; by the settings one a core.")
 ]
+EngineOption = Annotated[
+    str, typer.Option(metavar="processes|ray", help="Who runs the trials: processes here, or a Ray cluster.")
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of the cluster; else batch.ray_address, else $RAY_ADDRESS, else one is started here for this batch.",
+    ),
+]
 NameArgument = Annotated[str, typer.Argument(metavar="[BATCH]", help="Its id or number; the latest by default.")]
 
 
@@ -64,6 +76,8 @@ def run(
     set_: SetOption = None,
     until: UntilOption = None,
     workers: WorkersOption = None,
+    engine: EngineOption = "processes",
+    ray_address: AddressOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
@@ -72,19 +86,23 @@ def run(
     The arm puts the block back between two trials. Ctrl-C once: pause after the trial under way. Twice: stop now.
     """
     from runner.cell import open_cell
+    from runner.cli.batch_engine import Host
 
     settings = settings_of(set_, profile)
     opened = open_cell(cell, settings)
     made = planned(opened, n, kind, file, seed, settings, a, b, until)
     from runs.batches import BatchStore
 
-    return _go(opened, BatchStore(opened.folder).create(made), workers, Output(as_json=json))
+    host = Host(engine, workers, ray_address)
+    return _go(opened, BatchStore(opened.folder).create(made), host, Output(as_json=json))
 
 
 @app.command(epilog="Example: trialcell batch resume   or   trialcell batch resume 3 --workers 1")
 def resume(
     name: NameArgument = "latest",
     workers: WorkersOption = None,
+    engine: EngineOption = "processes",
+    ray_address: AddressOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
 ) -> int:
@@ -93,9 +111,11 @@ def resume(
     What has a result stays; a trial that was cut off is closed as crashed and its start is run again.
     """
     from runner.cell import open_cell
+    from runner.cli.batch_engine import Host
     from runs.batches import BatchStore
 
-    return _go(open_cell(cell), BatchStore(cell).find(name), workers, Output(as_json=json))
+    host = Host(engine, workers, ray_address)
+    return _go(open_cell(cell), BatchStore(cell).find(name), host, Output(as_json=json))
 
 
 @app.command(epilog="Example: trialcell batch status   or   trialcell batch status 3 --json")
@@ -184,28 +204,20 @@ def list_(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
     return 0
 
 
-def _go(opened: Cell, batch: BatchFolder, workers: int | None, out: Output) -> int:
+def _go(opened: Cell, batch: BatchFolder, host: Host, out: Output) -> int:
     """Run what is left of a batch and say how it went."""
     from rich.text import Text
 
     from runner.batch.pause import Pause
-    from runner.batch.run import cells_of, run_batch, workers_for
-    from runner.batch.workers import SideBySide
+    from runner.batch.run import cells_of, run_batch
     from runner.cli.batch_view import BatchView, figures
 
     made = batch.plan()
     cells = cells_of(opened, made)
-    n = workers_for(next(iter(cells.values())).config, made, workers)
-    pause = Pause(batch, passed_on=n > 1)
+    pause = Pause(batch, passed_on=host.hears_no_signals(cells, made))
     view = BatchView(batch, made, out.aside if out.as_json else out.console)
-    beside = SideBySide(cells, batch, made, pause, n) if n > 1 else None
-    engine: Engine | None = beside
-    try:
-        with view.watching(), pause.watching(view.pausing):
-            done = run_batch(opened, batch, pause, workers=n, engine=engine, preparing=view.preparing)
-    finally:
-        if beside is not None:
-            beside.close()
+    with host.engine(cells, batch, made, pause) as (engine, n), view.watching(), pause.watching(view.pausing):
+        done = run_batch(opened, batch, pause, workers=n, engine=engine, preparing=view.preparing)
     told = {**done.state.summary(running=False), "folder": str(batch.folder), "report": None}
     lines: list[Any] = ["", *figures(done.state)]
     if done.halt is not None:

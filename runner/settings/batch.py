@@ -15,6 +15,7 @@ class BatchSettings(Section):
     session: int = Field(5, ge=1, description="starts in a row with the box in one place; in the twin one world")
     round: int = Field(20, ge=1, description="trials between two updates of the corrections")
     workers: int = Field(0, ge=0, le=256, description="processes of a twin batch; 0: one a core")
+    ray_address: str = Field("", description="of the cluster for --engine ray; none: one of this machine's own")
     block_x_min_m: float = Field(0.05, description="starts: block at x from here")
     block_r_m: Range = Field((0.15, 0.29), description="starts: distance of the block from the base axis")
     box_x_max_m: float = Field(-0.05, description="starts: the twin's box at x up to here")

@@ -47,6 +47,16 @@ class PhysicsDiverged(TwinError):
         )
 
 
+class AnotherWorld(TwinError):
+    """A state that was put by does not fit this twin."""
+
+    family: ClassVar[Family] = "invalid"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"the state that was put by is another twin's: {why}", next_step="begin in a new world")
+
+
 class ShuttleNotPossible(TwinError):
     """Points between which the tool can't go to and fro."""
 

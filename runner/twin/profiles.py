@@ -131,7 +131,16 @@ class Imperfection:
     @property
     def catching_up_deg(self) -> float:
         """Largest part of a move that is still to come although the set-point rests."""
-        return float(np.abs(self._behind).max())
+        return max(map(abs, self._behind.tolist()))
+
+    @property
+    def state(self) -> list[list[float]]:
+        """All that it goes on from, beside what its seed gives."""
+        return [self._behind.tolist(), self._before.tolist(), self._out.tolist()]
+
+    def take_up(self, state: list[list[float]]) -> None:
+        """Go on from a state of the same seed."""
+        self._behind, self._before, self._out = (np.array(part) for part in state)
 
     def rest_at(self, set_point_deg: FloatArray) -> FloatArray:
         """Start anew, at rest somewhere within the dead band; returns where the joints are."""
@@ -151,4 +160,5 @@ class Imperfection:
 
     def _middle(self, set_point_deg: FloatArray) -> FloatArray:
         turn = set_point_deg * (2 * np.pi / RIPPLE_PERIOD_DEG) + self._phase_rad
-        return np.asarray(set_point_deg + self._offset + self._ripple * np.sin(turn))
+        middle: FloatArray = set_point_deg + self._offset + self._ripple * np.sin(turn)
+        return middle

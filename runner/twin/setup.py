@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import cos, radians, sin
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from runner.kinematics.gripper import gripper_of
 from runner.kinematics.model import load_arm
 from runner.twin.arm import TwinArm, TwinClock
 from runner.twin.camera import TwinCamera
+from runner.twin.errors import AnotherWorld
 from runner.twin.profiles import PROFILES, Desk
 from runner.twin.scene import build_scene
 from runner.twin.shading import Light, light_for
@@ -57,6 +60,8 @@ class Twin:
         desk = Desk.of(profile, arm.n_joints, config.twin.desk_seed, config.twin.slip_deg[: arm.n_joints])
         x, y, z = desk.tool_mm.tolist()
         self.world = World(build_scene(config, arm, self._board_size_m, extra_blocks, tool_off_mm=(x, y, z)))
+        made_of = self.world.scene.xml + config.arm.model_dump_json() + config.twin.model_dump_json()
+        self._settings_hash = sha256(made_of.encode()).hexdigest()
         self.clock = TwinClock(self.world)
         self.arm = TwinArm(self.world, profile, stream(0, "arm"), desk)
         meant = View.looking_at(
@@ -104,6 +109,24 @@ class Twin:
         """Another light, with the table top and the noise of a seed."""
         markers = [Decal(xz, 0.0, (MARKER_SIDE_M * 8 / 6,) * 2, printed(marker_image(i))) for i, xz in MARKERS.items()]
         self.camera.begin(light, markers, seed)
+
+    def state(self) -> dict[str, Any]:
+        """World and arm as they are, to go on from in another process; numbers and lists."""
+        return {"of": self._settings_hash, "world": self.world.state(), "arm": self.arm.state()}
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Go on from a state of a twin that was reset to the same seed; motions that were under way have ended.
+
+        Raises:
+            AnotherWorld: it is another twin's.
+        """
+        if state.get("of") != self._settings_hash:
+            raise AnotherWorld("its settings were others")
+        try:
+            self.arm.take_up(state["arm"])
+            self.world.take_up(state["world"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise AnotherWorld(str(error)) from None
 
     def truth(self) -> Truth:
         """How things are now."""

@@ -28,6 +28,15 @@ class Servos:
         """As they are now, shape (n,)."""
         return np.array(self._now_c)
 
+    @property
+    def state(self) -> list[float]:
+        """All that it goes on from."""
+        return [self._owed_s, *self._now_c.tolist()]
+
+    def take_up(self, state: list[float]) -> None:
+        """Go on from a state."""
+        self._owed_s, self._now_c = state[0], np.array(state[1:])
+
     def hold(self, torque_nm: FloatArray, seconds: float) -> None:
         """Let so much time pass under these torques, (n,). Short times are added up first."""
         self._owed_s += seconds

@@ -19,7 +19,7 @@ from runs.batch_records import (
     TrialStarted,
 )
 from runs.batch_state import BatchState
-from runs.batches import BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
+from runs.batches import BatchFolder, BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
 from runs.enough import why_enough
 from runs.errors import NewerThanUs
 
@@ -57,6 +57,16 @@ def ended(start: int, result: str = "completed", *, second: int = 30, attempts: 
 @pytest.fixture
 def batch(tmp_path):
     return BatchStore(tmp_path / "cell").create(plan_of(4))
+
+
+def test_events_are_read_on_from_where_they_were_and_a_torn_line_takes_nothing_with_it(batch):
+    batch.add(Started(at=at(0), pid=1, workers=1))
+    first = batch.events()
+    with (batch.folder / "events.jsonl").open("ab") as file:
+        file.write(b'{"kind":"trial_en')  # killed here
+    assert batch.events() == first
+    batch.add(Finished(at=at(9)))
+    assert batch.events() == [*first, Finished(at=at(9))] == BatchFolder(batch.folder).events()
 
 
 def test_events_from_many_hands_are_all_there(batch):

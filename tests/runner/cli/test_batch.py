@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from runs.batch_records import ResetEnded, RoundTaught, SceneMade
 from runs.batches import BatchStore
 from runs.check import check_log
 from runs.corrections.file import CorrectionFile
@@ -92,7 +94,12 @@ def test_a_batch_killed_with_the_block_in_the_air_goes_on_where_it_was(trialcell
     told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
     assert killed.check(2, told)["crashed"] == 1
     assert told["cut_off"] == 1
-    assert told["resets"]["done"] == 1
+    events = BatchStore(killed.cell).find().events()
+    assert [event.by for event in events if isinstance(event, SceneMade)] == ["new world", "same world"]
+    (put_down,) = [event.found for event in events if isinstance(event, ResetEnded) and event.found]
+    assert "the gripper holds the block: it is set down where it was taken" in put_down
+    assert not list(killed.cell.glob("batches/*/world_*"))
+    assert told["resets"]["done"] == 2, "to the start that was cut off, and to the next"
     assert (told["success"]["n"], told["rounds_taught"], told["state"]) == (2, 1, "finished")
     assert "cut off" in resumed.err
     page = Path(resumed.object["report"]).read_text(encoding="utf-8")
@@ -160,30 +167,64 @@ def test_a_full_disk_pauses_a_batch(trialcell, cell_copy):
 
 
 @pytest.mark.slow
-def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(trialcell, killed):
-    import random
-
+def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(trialcell, make_cell_copy):
+    """At random moments, with the block in the gripper, and while a round is taught; of batches of twenty."""
     rng = random.Random(7)
-    kills, args = 0, ("run", 20, "--workers", 1, *QUICK)
-    ends = -1
-    while kills < 100:
-        process = killed.begin(*args)
-        while process.poll() is None and not _began(killed.cell, process.pid):
-            time.sleep(0.02)
-        wait_s = rng.uniform(0.0, 6.0)
-        until = time.monotonic() + wait_s
-        if killed.kill_when(process, lambda until=until: time.monotonic() > until):
-            kills += 1
-        else:
-            ends = process.returncode
-        if BatchStore(killed.cell).list():
-            args = ("resume", "--workers", 1)
-        if ends == 0:
-            break
-    assert trialcell("batch", "resume", "--cell", killed.cell).code == 0
-    told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
-    killed.check(20, told)
-    assert told["false_successes"] == 0
+    hit: Counter[str] = Counter()
+    batches = 0
+    while hit.total() < 100:
+        batches += 1
+        killed = Killed(make_cell_copy(f"cell{batches}"))
+        args: tuple[object, ...] = ("run", 20, "--workers", 1, "--set", "batch.round=2", *QUICK)
+        while hit.total() < 100 and not _done(killed.cell):
+            process = killed.begin(*args)
+            moment = ("anywhere", "anywhere", "holding", "learning")[hit.total() % 4]
+            if killed.kill_when(process, _moment(killed, process, moment, rng)):
+                hit[moment] += 1
+            if BatchStore(killed.cell).list():
+                args = ("resume", "--workers", 1)
+        assert trialcell("batch", "resume", "--cell", killed.cell).code == 0
+        told = trialcell("batch", "status", "--json", "--cell", killed.cell).object
+        ends = killed.check(20, told)
+        assert told["false_successes"] == 0
+        assert told["completed"] >= 17, ends
+        taught = [lesson for state in CorrectionFile(killed.cell).all_states() for lesson in state.table.lessons]
+        assert len(taught) >= 17, "what was kept is taught, once"
+        events = BatchStore(killed.cell).find().events()
+        assert Counter(event.round for event in events if isinstance(event, RoundTaught)) == dict.fromkeys(range(10), 1)
+    assert min(hit["holding"], hit["learning"]) >= 20
+    print(f"{batches} batches: {dict(hit)}")
+
+
+def _moment(killed: Killed, process: subprocess.Popen[str], moment: str, rng: random.Random) -> Callable[[], bool]:
+    """Whether it has come: so long after the process took the batch up, after it grasped, or after a trial was told."""
+    wait_s, since = rng.uniform(0.0, 4.0 if moment == "anywhere" else 0.06), [0.0]
+    before: list[tuple[Path, int]] = []
+
+    def seen() -> tuple[Path, int]:
+        kind, word = {
+            "anywhere": ("batches", '"kind":"started"'),
+            "holding": ("runs", '"name":"stage7_approach_place"'),
+            "learning": ("batches", '"kind":"trial_ended"'),
+        }[moment]
+        logs = killed.cell.glob(f"{kind}/*/events.jsonl")
+        newest = max(logs, key=lambda path: path.stat().st_mtime_ns, default=killed.cell / "cell.toml")
+        return newest, newest.read_text(encoding="utf-8").count(word)
+
+    def come() -> bool:
+        if not _began(killed.cell, process.pid):
+            return False
+        if not before:
+            before.append(seen())
+        if not since[0] and (moment == "anywhere" or (seen() != before[0] and seen()[1] > 0)):
+            since[0] = time.monotonic()
+        return bool(since[0]) and time.monotonic() > since[0] + wait_s
+
+    return come
+
+
+def _done(cell: Path) -> bool:
+    return any('"kind":"finished"' in path.read_text() for path in cell.glob("batches/*/events.jsonl"))
 
 
 def _began(cell: Path, pid: int) -> bool:

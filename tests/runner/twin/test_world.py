@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from runner.twin.errors import AnotherWorld
 from runner.twin.scene import MOVING, STILL
 from runner.twin.world import Resting
 
@@ -30,6 +33,34 @@ def test_how_time_is_cut_does_not_change_what_happens(perfect_twin):
     assert np.array_equal(ends[0], ends[2])
 
 
+def test_contacts_that_cannot_be_are_left_out_and_nothing_comes_out_otherwise(perfect_twin, monkeypatch):
+    """From high over the table down among block and box and up again; with every contact looked for, and without."""
+    clear = perfect_twin.world._clear
+    asked = clear.of_all
+    ends, left_out = [], []
+    for look_always in (True, False):
+        monkeypatch.setattr(
+            clear, "of_all", lambda n, always=look_always: (left_out.append(not always and asked(n)), left_out[-1])[1]
+        )
+        perfect_twin.reset(5)
+        path = []
+        for pose, speed in (
+            ((50, 60, -10, 5, 30, 0), 60),
+            ((-40, 80, -20, 0, 20, 0), 100),
+            ((0, 0, 0, 0, 0, -30), 100),
+        ):
+            perfect_twin.arm.send_path(np.array([pose], float), speed_percent=speed)
+            for _ in range(25):
+                perfect_twin.clock.sleep(0.06)
+                path.append(perfect_twin.world.joints_rad)
+        ends.append((np.array(path), perfect_twin.truth()))
+    assert np.array_equal(ends[0][0], ends[1][0])
+    assert ends[0][1] == ends[1][1]
+    half = len(left_out) // 2
+    assert not any(left_out[:half])
+    assert 0.2 < np.mean(left_out[half:]) < 0.95, "some of the way is clear of everything, and some is not"
+
+
 def test_looking_at_the_truth_and_taking_pictures_change_nothing(perfect_twin):
     ends = []
     for looks in (False, True):
@@ -43,6 +74,43 @@ def test_looking_at_the_truth_and_taking_pictures_change_nothing(perfect_twin):
         ends.append((perfect_twin.world.joints_rad, perfect_twin.truth()))
     assert np.array_equal(ends[0][0], ends[1][0])
     assert ends[0][1] == ends[1][1]
+
+
+def test_a_twin_goes_on_from_a_state_as_if_nothing_had_been(field_twin):
+    """Also with the jaws closing on something, after other things have happened to it."""
+
+    def on() -> tuple[object, ...]:
+        field_twin.arm.send_path(np.array([[-20.0, 40, 0, 5, 30, -30]]), speed_percent=80)
+        path = []
+        for _ in range(15):
+            field_twin.clock.sleep(0.1)
+            path.append(field_twin.arm.read_angles_deg().tolist())
+        return path, field_twin.truth(), field_twin.clock.now_s(), field_twin.arm.temperatures_c
+
+    field_twin.reset(5)
+    field_twin.arm.send_path(np.array([[50.0, 60, -10, 5, 30, 0]]), speed_percent=60)
+    field_twin.clock.sleep(4.0)
+    field_twin.arm.send_gripper_value(20)
+    field_twin.clock.sleep(0.5)
+    state = json.loads(json.dumps(field_twin.state()))
+    before = on()
+    field_twin.reset(7)
+    field_twin.clock.sleep(1.0)
+    field_twin.reset(5)
+    field_twin.take_up(state)
+    assert on() == before
+
+
+@pytest.mark.parametrize("state", [{}, {"world": [1.0], "arm": {}}, {"arm": 3}])
+def test_a_state_that_does_not_fit_is_refused(perfect_twin, state):
+    perfect_twin.reset(1)
+    good = perfect_twin.state()
+    with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(state)
+    with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(good | state | {"of": good["of"]} if state else {"of": good["of"]})
+    with pytest.raises(AnotherWorld):
+        perfect_twin.take_up(good | {"world": good["world"][:-1]})
 
 
 def test_truth_is_in_the_cell_frame(perfect_twin):
