@@ -149,9 +149,9 @@ class BatchState:
 
     @property
     def arm_s(self) -> float:
-        """The arm's clock over all trials and resets, rests left out, seconds."""
+        """The arm's clock over all trials, resets and waits for a person, rests left out, seconds."""
         trials_s = sum((e.duration_s or 0.0) - e.rested_s for e in self.ended)
-        return trials_s + sum(r.duration_s or 0.0 for r in self.resets)
+        return trials_s + sum(r.duration_s or 0.0 for r in self.resets) + sum(s.waited_s for s in self.scenes)
 
     def per_hour(self) -> float | None:
         """Finished starts an hour of the arm's clock, resets included and rests left out."""

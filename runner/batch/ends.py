@@ -18,8 +18,15 @@ from runs.store import RunStore
 _WRITER_GONE_S = 10.0
 
 
-def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
-    """The end of a run as an event. One without an end of its own was cut off."""
+def ended_of(
+    log: RunLog,
+    start: int,
+    *,
+    in_box: bool | None = None,
+    truth_tip_mm: float | None = None,
+    faults: tuple[str, ...] = (),
+) -> TrialEnded:
+    """The end of a run as an event, with what the twin says of it. One without an end of its own was cut off."""
     tips = [tip.diff.dist_mm for tip in log.tip_measurements if tip.diff is not None]
     return TrialEnded(
         at=utc_text(),
@@ -31,6 +38,8 @@ def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
         duration_s=log.duration_s,
         wall_s=log.wall_s,
         truth_in_box=in_box,
+        truth_tip_mm=truth_tip_mm,
+        faults=faults,
         cut_off=log.recovered and log.duration_s is None,
         tip_mm=tips[0] if tips else None,
         rested_s=_rested_s(log),
@@ -83,7 +92,7 @@ def _closed(begun: TrialStarted, store: RunStore) -> TrialEnded | None:
     patience_s = monotonic() + _WRITER_GONE_S
     while True:
         try:
-            return ended_of(store.recover(begun.run_id), begun.start, in_box=None)
+            return ended_of(store.recover(begun.run_id), begun.start)
         except RunInProgress:  # a worker whose parent has died goes too, but not in the same moment
             if monotonic() > patience_s:
                 raise
