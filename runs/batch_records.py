@@ -19,7 +19,8 @@ ArmOfTest = Literal["A", "B"]
 class PlannedStart(Record):
     """One start. Trials with the same `pair` share their start; those of one `session` share the box's place.
 
-    `box_xz_m` None: the box stays where it is. `round`: corrections are the same for all trials of one.
+    `box_xz_m` None: the box stays where it is. `round`: corrections are the same for all trials of one. `fault`: what
+    begins to go wrong in the twin at some moment of its trial.
     """
 
     index: int
@@ -32,6 +33,7 @@ class PlannedStart(Record):
     box_xz_m: TablePoint | None = None
     box_yaw_deg: float | None = None
     arm: ArmOfTest | None = None
+    fault: str | None = None
 
 
 class BatchPlan(Record):
@@ -70,7 +72,11 @@ class TrialStarted(Record):
 
 
 class TrialEnded(Record):
-    """A trial has its end. `truth_in_box` is the twin's own word, for scoring only; None on metal."""
+    """A trial has its end.
+
+    The twin's own word, for scoring only, and None on metal: `truth_in_box`; `truth_tip_mm`, how far the tool truly was
+    from the block in the first picture of the tip; `faults`, what of its faults had begun by then.
+    """
 
     kind: Literal["trial_ended"] = "trial_ended"
     at: str
@@ -82,6 +88,8 @@ class TrialEnded(Record):
     duration_s: float | None = None
     wall_s: float | None = None
     truth_in_box: bool | None = None
+    truth_tip_mm: float | None = None
+    faults: tuple[str, ...] = ()
     cut_off: bool = False  # the program ended before the trial did: the start is run again
     tip_mm: float | None = None  # tip minus block at the first attempt
     rested_s: float = 0.0  # of its duration, left alone until its servos had cooled

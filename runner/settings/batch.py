@@ -20,6 +20,9 @@ class BatchSettings(Section):
     box_x_max_m: float = Field(-0.05, description="starts: the twin's box at x up to here")
     box_r_m: Range = Field((0.17, 0.26), description="starts: the twin's box; farther out the arm can't empty it")
     gap_m: float = Field(0.05, ge=0.01, description="starts: least gap between block and box, so that jaws fit in")
+    fault_share: float = Field(
+        0.0, ge=0, le=1, description="the twin: in so large a share of the trials one of its faults begins, whichever"
+    )
     reset: Literal["arm", "teleport"] = Field(
         "arm", description="who puts the block to the next start; teleport: in the twin, for speed only"
     )
