@@ -1,4 +1,4 @@
-"""How a trial of a batch ended, in the batch's own words: from its log, whoever has brought that to its end."""
+"""How trials and resets of a batch ended, in the batch's own words: from their logs, whoever has brought that about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from runner.trial.condition import RESTED
-from runs.batch_records import TrialEnded, TrialStarted
+from runner.trial.reset import Reset
+from runs.batch_records import ResetEnded, TrialEnded, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.errors import NotARunLog, RunInProgress
@@ -51,6 +52,25 @@ def _rested_s(log: RunLog) -> float:
     if not any(record.stage == RESTED for record in log.health):
         return 0.0
     return next((stage.duration_s or 0.0 for stage in log.stage_records if stage.name == "stage1"), 0.0)
+
+
+def reset_ended_of(reset: Reset, start: int) -> ResetEnded:
+    """A reset to a start as an event."""
+    log = reset.log
+    return ResetEnded(
+        at=utc_text(),
+        start=start,
+        log=log.run_id,
+        done=reset.done,
+        tries=reset.tries,
+        reason=None if log.ending is None else log.ending.reason,
+        off_mm=reset.off_mm,
+        off_deg=reset.off_deg,
+        duration_s=log.duration_s,
+        found=next(
+            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
+        ),
+    )
 
 
 def close_cut_off(

@@ -14,7 +14,7 @@ from typing import Literal
 
 from runner.batch.call import call_person
 from runner.batch.desk import Cells, Desk, last_picture, open_desk
-from runner.batch.ends import ended_of
+from runner.batch.ends import ended_of, reset_ended_of
 from runner.batch.lessons import kept_for_the_round, uses_in_round
 from runner.batch.logs import LogsSoFar
 from runner.batch.pause import Pause
@@ -24,7 +24,7 @@ from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
 from runner.trial.reset import Goal, Reset, run_reset
 from runner.trial.sequence import run_trial
-from runs.batch_records import BatchPlan, PlannedStart, ResetEnded, Rested, SceneMade, TrialStarted
+from runs.batch_records import BatchPlan, PlannedStart, Rested, SceneMade, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder, planned_run_id
 from runs.errors import RunExists, TrialcellError
@@ -256,7 +256,7 @@ class Session:
         self._logs.begins(self._resets, reset.log.run_id)
         desk.share(bench)
         thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
-        self._batch.add(_reset_event(reset, start))
+        self._batch.add(reset_ended_of(reset, start.index))
         if reset.done:
             return None
         if reset.log.result == "stopped":
@@ -302,21 +302,3 @@ class Session:
         picture = None if reset_id is None else last_picture(self._batch.resets_dir / reset_id)
         call_person(self._batch, self._config.batch, start=start, why=why, suggestion=suggestion, picture=picture)
         return Halt(by, why)
-
-
-def _reset_event(reset: Reset, start: PlannedStart) -> ResetEnded:
-    log = reset.log
-    return ResetEnded(
-        at=utc_text(),
-        start=start.index,
-        log=log.run_id,
-        done=reset.done,
-        tries=reset.tries,
-        reason=None if log.ending is None else log.ending.reason,
-        off_mm=reset.off_mm,
-        off_deg=reset.off_deg,
-        duration_s=log.duration_s,
-        found=next(
-            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
-        ),
-    )
