@@ -49,6 +49,7 @@ class BatchPlan(Record):
     settings_b: tuple[str, ...] = ()
     stop_within: float | None = None  # enough is known once the success rate is, to so much on either side
     stop_decided: bool = False  # or once it is, which of A and B is better
+    stop_after_s: float | None = None  # no trial begins after so much of the arm's clock, rests and waits included
     first_number: int
     starts: tuple[PlannedStart, ...]
 
@@ -122,6 +123,7 @@ class ResetEnded(Record):
     off_deg: float | None = None
     duration_s: float | None = None
     found: str | None = None  # what a trial or reset that was cut off had left, and what was done about it
+    rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
 class Called(Record):

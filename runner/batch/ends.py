@@ -48,10 +48,10 @@ def ended_of(
 
 
 def _rested_s(log: RunLog) -> float:
-    """How long a trial's first stage took that had to wait for hot servos; 0 where none had."""
-    if not any(record.stage == RESTED for record in log.health):
+    """How long the first stage of a trial or a reset took that had to wait for hot servos; 0 where none had."""
+    if not any(record.stage == RESTED for record in log.health) or not log.stage_records:
         return 0.0
-    return next((stage.duration_s or 0.0 for stage in log.stage_records if stage.name == "stage1"), 0.0)
+    return log.stage_records[0].duration_s or 0.0
 
 
 def reset_ended_of(reset: Reset, start: int) -> ResetEnded:
@@ -67,6 +67,7 @@ def reset_ended_of(reset: Reset, start: int) -> ResetEnded:
         off_mm=reset.off_mm,
         off_deg=reset.off_deg,
         duration_s=log.duration_s,
+        rested_s=_rested_s(log),
         found=next(
             (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
         ),

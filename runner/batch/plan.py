@@ -60,6 +60,7 @@ class PlanRequest:
     settings_b: tuple[str, ...] = ()
     stop_within: float | None = None
     stop_decided: bool = False
+    stop_after_s: float | None = None
 
 
 def make_plan(
@@ -120,6 +121,7 @@ def make_plan(
         settings_b=request.settings_b,
         stop_within=request.stop_within,
         stop_decided=request.stop_decided,
+        stop_after_s=request.stop_after_s,
         first_number=first_number,
         starts=tuple(_in_rounds(starts, config.batch.round)),
     )

@@ -74,6 +74,7 @@ class Session:
         self._faults = self._invalid = 0
         self._put_right = False  # somebody has been called and came: the desk is set up anew
         self._tries: set[int] = set()
+        self._clock_s = 0.0  # the arm's, over the whole batch
 
     @property
     def _config(self) -> Config:
@@ -87,9 +88,10 @@ class Session:
         """
         left = list(starts)
         state = BatchState.of(self._plan, self._batch.events())
+        self._clock_s = state.clock_s
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
-        while left:
+        while left and not self._time_is_up:
             halt = self._asked()
             if halt is not None:
                 return halt
@@ -107,7 +109,7 @@ class Session:
     def _at(self, desk: Desk, left: list[PlannedStart]) -> Halt | None:
         """As many of the starts as can be had without opening the desk anew; they are taken off the list."""
         fresh = desk.twin is not None
-        while left:
+        while left and not self._time_is_up:
             try:
                 halt = self._asked() or self._one(desk, left[0], fresh=fresh)
             except _DeskLost:
@@ -120,6 +122,10 @@ class Session:
             if halt is not None or self._put_right or (self._faults and not self._own_reset(desk)):
                 return halt  # whatever has failed is connected anew, or made anew
         return None
+
+    @property
+    def _time_is_up(self) -> bool:
+        return self._plan.stop_after_s is not None and self._clock_s >= self._plan.stop_after_s
 
     def _own_reset(self, desk: Desk) -> bool:
         """Whether the arm puts the twin's scene right itself after a crash, whatever still ails it."""
@@ -173,6 +179,7 @@ class Session:
         if not self._put_right:
             return SceneMade(at=utc_text(), start=start.index, by="new world")
         waited_s = self._config.batch.person_after_s
+        self._clock_s += waited_s
         return SceneMade(at=utc_text(), start=start.index, by="twin person", waited_s=waited_s)
 
     def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
@@ -187,6 +194,7 @@ class Session:
         scored = desk.scored(self._observer)
         log = self._tried(bench, start, scored)
         desk.share(bench)
+        self._clock_s += log.duration_s or 0.0
         self._faults = self._faults + 1 if log.result == "crashed" else 0
         self._invalid = self._invalid + 1 if log.result == "invalid" else 0
         thin(log, self._store.runs_dir / log.run_id, self._config.batch, start.index)
@@ -257,6 +265,7 @@ class Session:
         desk.share(bench)
         thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
         self._batch.add(reset_ended_of(reset, start.index))
+        self._clock_s += reset.log.duration_s or 0.0
         if reset.done:
             return None
         if reset.log.result == "stopped":
@@ -280,6 +289,7 @@ class Session:
         self._put_right = False
         waited_s = self._config.batch.person_after_s
         bench.clock.sleep(waited_s)
+        self._clock_s += waited_s
         desk.put_back(start)
         bench.arm.obstacles = bench.arm.obstacles.released()
         desk.share(bench)

@@ -12,6 +12,7 @@ from runner.cli.batch_plan import (
     AOption,
     BOption,
     CountArgument,
+    ForOption,
     FromOption,
     KindOption,
     SeedOption,
@@ -63,6 +64,7 @@ def run(
     b: BOption = None,
     set_: SetOption = None,
     until: UntilOption = None,
+    time: ForOption = None,
     workers: WorkersOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
@@ -75,7 +77,7 @@ def run(
 
     settings = settings_of(set_, profile)
     opened = open_cell(cell, settings)
-    made = planned(opened, n, kind, file, seed, settings, a, b, until)
+    made = planned(opened, n, kind, file, seed, settings, a, b, until, time)
     from runs.batches import BatchStore
 
     return _go(opened, BatchStore(opened.folder).create(made), workers, Output(as_json=json))

@@ -102,9 +102,10 @@ class BatchView:
 
 def figures(state: BatchState) -> list[Any]:
     """The batch so far in a few lines."""
-    done, planned = len(state.final), len(state.plan.starts)
     bar = Table.grid(padding=(0, 1))
-    bar.add_row(ProgressBar(total=planned, completed=done, width=40), Text(f"{done} of {planned}"), Text(_left(state)))
+    bar.add_row(
+        ProgressBar(total=1.0, completed=_share_done(state), width=40), Text(_so_far(state)), Text(_left(state))
+    )
     lines: list[Any] = [bar]
     arms: list[str | None] = [arm for arm in ("A", "B") if any(start.arm == arm for start in state.plan.starts)]
     for arm in arms or [None]:
@@ -133,11 +134,27 @@ def rate_in_words(rate: Rate) -> str:
     return "none judged yet" if rate.n == 0 else f"{rate.successes} of {rate.n} ({rate.low:.3f} … {rate.high:.3f})"
 
 
+def _share_done(state: BatchState) -> float:
+    if state.plan.stop_after_s is None:
+        return len(state.final) / len(state.plan.starts)
+    return min(1.0, state.clock_s / state.plan.stop_after_s)
+
+
+def _so_far(state: BatchState) -> str:
+    """How many of how many; of a batch that goes on for a time, how much of that."""
+    if state.plan.stop_after_s is None:
+        return f"{len(state.final)} of {len(state.plan.starts)}"
+    return f"{len(state.final)} in {state.clock_s / 3600.0:.1f} of {state.plan.stop_after_s / 3600.0:g} h"
+
+
 def _left(state: BatchState) -> str:
     per_hour = state.per_hour_wall()
     if per_hour is None or state.done:
         return ""
     seconds = (len(state.plan.starts) - len(state.final)) / per_hour * 3600.0
+    if state.plan.stop_after_s is not None and state.clock_s > 0.0:
+        wall_s = max(0.0, state.plan.stop_after_s - state.clock_s) * state.worked_wall_s / state.clock_s
+        seconds = min(seconds, wall_s)
     hours, minutes = divmod(round(seconds / 60.0), 60)
     return f"about {hours} h {minutes:02d} min left" if hours else f"about {max(1, minutes)} min left"
 
@@ -146,7 +163,7 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
     """One line on what has happened, None for what goes without saying."""
     match event:
         case TrialEnded():
-            count = f"{len(state.final):>4} of {len(state.plan.starts)}  "
+            count = f"{_so_far(state):>9}  "
             arm = state.plan.starts[event.start].arm
             word = "cut off" if event.cut_off else event.result
             return Text.assemble(
