@@ -105,14 +105,19 @@ def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json:
     """Say how far a batch is and how it goes, also while it runs."""
     from rich.text import Text
 
+    from runner.cell import open_cell
+    from runner.cli.batch_upkeep import upkeep_told
     from runner.cli.batch_view import figures
     from runs.batch_state import BatchState
+    from runs.batch_upkeep import upkeep_of
     from runs.batches import BatchStore
 
     batch = BatchStore(cell).find(name)
     state = BatchState.of(batch.plan(), batch.events())
     told = state.summary(running=batch.is_running())
-    lines = [Text(f"{batch.batch_id}: {told['state']}"), *figures(state)]
+    upkeep, words = upkeep_told(upkeep_of(state, open_cell(cell).runs_dir, batch.resets_dir))
+    told = {**told, **upkeep}
+    lines = [Text(f"{batch.batch_id}: {told['state']}"), *figures(state), *words]
     if told["paused"] and not told["running"]:
         lines.append(Text(f"paused: {told['paused']}", style="yellow"))
     for called in state.calls[-3:]:
