@@ -204,7 +204,7 @@ def _go(opened: Cell, batch: BatchFolder, workers: int | None, out: Output) -> i
     cells = cells_of(opened, made)
     n = workers_for(next(iter(cells.values())).config, made, workers)
     pause = Pause(batch, passed_on=n > 1)
-    view = BatchView(batch, made, out.aside if out.as_json else out.console)
+    view = BatchView(batch, made, out.aside if out.as_json else out.console, opened.runs_dir)
     beside = SideBySide(cells, batch, made, pause, n) if n > 1 else None
     engine: Engine | None = beside
     try:

@@ -1,7 +1,7 @@
 """A batch as it goes, for people: how many of how many, success so far with its interval, time left, the last verdict.
 
-Follows the batch's events on the disk, so it shows the same whoever runs the trials. On a terminal the lines live;
-elsewhere each trial is one line when it is over.
+Follows the batch's events on the disk, so it shows the same whoever runs the trials. On a terminal the lines live, with
+what is under way; elsewhere each trial is one line with its time when it is over, and every tenth brings the figures.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
@@ -17,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from runner.cli.batch_now import under_way
 from runs.batch_records import (
     BatchEvent,
     BatchPlan,
@@ -35,14 +38,16 @@ from runs.statistics import Rate
 
 _LOOK_S = 0.5
 _STYLES = {"completed": "green", "failed": "red", "crashed": "red", "unjudged": "yellow", "invalid": "yellow"}
+_FIGURES_EVERY = 10  # trials, where there is no terminal
 PAUSING = "pausing after the trial under way; Ctrl-C again to stop now"
 
 
 class BatchView:
     """Watches a batch's folder; use `watching` round whatever runs it."""
 
-    def __init__(self, batch: BatchFolder, plan: BatchPlan, console: Console) -> None:
-        self._batch, self._console = batch, console
+    def __init__(self, batch: BatchFolder, plan: BatchPlan, console: Console, runs_dir: Path) -> None:
+        self._batch, self._console, self._runs_dir = batch, console, runs_dir
+        self._now: list[str] = []
         self.state = BatchState.of(plan, ())
         self._offset, self._pausing, self._doing = 0, False, ""
         self._live = Live(console=console, refresh_per_second=4, get_renderable=self._all, transient=True)
@@ -88,16 +93,40 @@ class BatchView:
             self._offset = offset
             self.state.add(event)
             told = _told(event, self.state)
+            if self._console.is_terminal:
+                self._now = []
+                self._live.refresh()
             if told is not None:
-                self._console.print(told, soft_wrap=True)
+                at = Text(f"{_local(event.at, short=self._console.is_terminal)}  ", style="dim")
+                self._console.print(at + told, soft_wrap=True)
+            if isinstance(event, TrialEnded) and not self._console.is_terminal:
+                self._now_and_then()
+        if self._console.is_terminal:
+            self._now = under_way(self.state, self._runs_dir, self._batch.resets_dir)
         if self._pausing and not self._told:
             self._told = True
             self._console.print(Text(PAUSING, style="yellow"))
 
+    def _now_and_then(self) -> None:
+        """The figures in a plain log."""
+        if self.state.final and len(self.state.final) % _FIGURES_EVERY == 0 and not self.state.done:
+            _, *lines = figures(self.state)
+            words = "; ".join([_so_far(self.state), *(str(line) for line in lines), _left(self.state)])
+            self._console.print(Text(f"                     {words}", style="dim"), soft_wrap=True)
+
     def _all(self) -> Group:
         if not self.state.ended and self._doing:
             return Group(Text(self._doing, style="dim"))
-        return Group(*figures(self.state))
+        now = [Text(f"now  {line}", style="cyan") for line in self._now]
+        return Group(*figures(self.state), *now)
+
+
+def _local(at: str, *, short: bool) -> str:
+    """A time of the log by the clock on the wall here; without the date where one sits and watches."""
+    try:
+        return f"{datetime.fromisoformat(at).astimezone():{'%H:%M' if short else '%Y-%m-%d %H:%M:%S'}}"
+    except ValueError:
+        return at
 
 
 def figures(state: BatchState) -> list[Any]:
@@ -111,7 +140,8 @@ def figures(state: BatchState) -> list[Any]:
     for arm in arms or [None]:
         name = f"{arm}  " if arm else ""
         first, all_ = state.success(first_attempt=True, arm=arm), state.success(arm=arm)
-        lines.append(Text(f"{name}success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"))
+        told = f"success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"
+        lines.append(Text(f"{name}{told if all_.n else 'nothing judged yet'}"))
     if arms:
         both, only_a, only_b, neither = state.pairs()
         lines.append(Text(f"pairs: both {both}, only A {only_a}, only B {only_b}, neither {neither}"))
