@@ -1,79 +1,32 @@
-"""The moves that put the scene back: a block out of the box, straight up between its walls, and down at a given place.
+"""The way down to the table with a block that is held, so that it comes to lie flat at a given place, turned as wanted.
 
-The same steps as a pick, with other postures: steep ones out of the box, those first that stay farthest from the walls,
-and for setting down those that stand in the hand as the block was gripped, so that it comes to lie flat. Beside a wall
-the jaws come down off the block's middle, away from the wall, and draw the block to theirs as they close. It sends
-nothing.
+The same steps as a pick, with postures that stand in the hand as the block was gripped. It sends nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 from math import cos, radians, sin
 
 import numpy as np
 
-from runner.config import Config
-from runner.geometry import HeldBlock, Obstacles, each_clearance_mm, margin_mm
+from runner.geometry import HeldBlock, Obstacles
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_rotation
-from runner.kinematics.gripper import gripper_of, max_opening_mm, tip_below_tcp_m
-from runner.kinematics.ik.dls import DampedLeastSquares, IkBatch
-from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.model import FloatArray
 from runner.table.approach import GridApproach, GridPose
 from runner.table.attempt import Phases
 from runner.table.candidates import Candidate, grasp_height_m, headings_along, nearest_start, starts_near
 from runner.table.errors import NoPlan
-from runner.table.plan import PickPlan, PlacePlan, Planner
-from runner.table.postures import jaws_as_at, radial_heading_deg, radius_m, rotations, solve_postures, wrapped_deg
+from runner.table.plan import PlacePlan, Planner
+from runner.table.postures import radial_heading_deg, radius_m, wrapped_deg
 from runs.schema.geometry import TablePoint
 
-_OUT_TILTS_DEG = tuple(np.arange(45.0, 111.0, 5.0).tolist())  # steep: the hand comes in over the wall; 110 leans back
-_OUT_ASKEW_DEG = (0.0, 5.0, -5.0, 10.0, -10.0, 15.0, -15.0, 20.0, -20.0)
-_OUT_TURN_MAX_DEG = 95.0
-_BEFORE_THE_ARM_DEG = 90.0  # the heading of an arm at j0 = 0
-_BESIDE_BLOCK_MM = 2.5  # between an open jaw and the block, where the hand is off its middle
-_ASIDE_MM = 4.0  # the pads are 18 mm wide, the block more
-_ENOUGH_MM, _PRICE_OF_SHIFT, _PRICE_OF_ASKEW = 8.0, 0.4, 0.3  # mm over the margins; less by so much a mm or a degree
 _DOWN_TILTS_OFF_DEG = (0.0, -5.0, 5.0, -10.0, 10.0, -15.0, 15.0, -20.0, 20.0, -25.0)  # against the tilt of the grasp
-_STRAIGHT_UP_DEG = 90.0
 _GRID_AZIMUTH_DEG = 45.0  # where a pick's approach poses are taken from; the base axis turns them to anywhere
 _HALF_TURN_DEG = 180.0
 _LOWER_TIPS_M = 0.003  # than at a grasp: what is held shows where the table is
 _OVER_TABLE_M = 0.0015  # the held block's lowest corner when it is let go
-_OVER_FLOOR_MM = 1.0  # beyond the margin to the box, between fingertips and the box's floor
-
-
-def plans_out(
-    planner: Planner, block_xz_m: TablePoint, block_yaw_deg: float, obstacles: Obstacles
-) -> Iterator[PickPlan]:
-    """Ways to a block that lies in the box: from over it straight down, and straight up again with it.
-
-    Each next one is another posture, for whoever finds that the one before does not lead on from there.
-
-    Args:
-        block_xz_m: the block's centre.
-        block_yaw_deg: of one of its edges.
-        obstacles: with the box.
-
-    Raises:
-        NoPlan: no posture is left that passes between the walls; it says why.
-    """
-    level = _out_level(planner, block_xz_m, block_yaw_deg, obstacles)
-    drawn = {c.name: where for c, where in level}
-
-    def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
-        yaw_deg = block_yaw_deg + c.askew_deg
-        return planner.block_in_tool(grasp_deg, drawn[c.name], yaw_deg, floor_m=_floor_m(planner))
-
-    phases = Phases("pick", "reset_approach_pick", "reset_pick", planner.approach_pick.name, held_T)
-    boxed, left = replace(obstacles, rests_in_box=True), [c for c, _ in level]
-    while True:
-        passed, c, skipped = planner.first(phases, block_xz_m, block_xz_m, iter([left]), boxed)
-        yield PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
-        left = left[[other.name for other in left].index(c.name) + 1 :]
 
 
 def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, obstacles: Obstacles) -> PlacePlan:
@@ -102,118 +55,6 @@ def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, 
     )
 
 
-def _floor_m(planner: Planner) -> float:
-    """The height of what a block in the box lies on."""
-    return planner.config.box.wall_mm / 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Grasp:
-    """How the jaws may take a block: the tool's turn off the radial, askew against its faces, off its middle, mm."""
-
-    turn_deg: float
-    slant_deg: float
-    drawn_mm: float  # along the jaws' travel: the block is drawn to their middle as they close
-    aside_mm: float  # along the heading: it stays so far off the pads' middle
-
-
-def _grasps(off_deg: float, config: Config, arm: ArmModel) -> Iterator[_Grasp]:
-    """All that leave an open jaw clear of the block, for one whose edge is turned by `off_deg` from the radial."""
-    for face, slant in product(range(4), _OUT_ASKEW_DEG):
-        turn = wrapped_deg(off_deg + 90.0 * face + slant)
-        wide_mm = config.block.side_mm * (cos(radians(slant)) + abs(sin(radians(slant))))
-        room_mm = max(0.0, (max_opening_mm(gripper_of(arm)) - wide_mm) / 2.0 - _BESIDE_BLOCK_MM)
-        if abs(turn) > _OUT_TURN_MAX_DEG:
-            continue
-        for drawn_mm, aside_mm in product({0.0, room_mm, -room_mm}, (0.0, _ASIDE_MM, -_ASIDE_MM)):
-            yield _Grasp(turn, slant, drawn_mm, aside_mm)
-
-
-def _out_level(
-    planner: Planner, block: TablePoint, block_yaw_deg: float, obstacles: Obstacles
-) -> list[tuple[Candidate, TablePoint]]:
-    """The postures that are clear of the walls at the block, the clearest first, and where the block then will be."""
-    config, arm, base = planner.config, planner.arm, planner.base
-    radial = radial_heading_deg(block, base)
-    over_floor_m = max(config.table.tip_clearance_m, (config.guard.box_mm + _OVER_FLOOR_MM) / 1000.0)
-    grasps = list(_grasps(block_yaw_deg - radial, config, arm))
-    there = solve_postures(
-        arm,
-        planner.limits,
-        tilts_deg=_OUT_TILTS_DEG,
-        turns_deg=tuple(sorted({grasp.turn_deg for grasp in grasps})),
-        radii_m=np.array([radius_m(block, base)]),
-        heights_m=np.array([_floor_m(planner) + config.table.grasp_y_m + over_floor_m - base.shift_m[1]]),
-    )
-    by_deg = wrapped_deg(radial - _BEFORE_THE_ARM_DEG)
-    rows: list[tuple[Candidate, TablePoint, float]] = []
-    for joints, tilt, turn in zip(there.joints_deg.tolist(), there.tilt_deg.tolist(), there.turn_deg, strict=True):
-        below_m = tip_below_tcp_m(tilt, config.block.side_mm, arm)
-        height_m = _floor_m(planner) + max(config.table.grasp_y_m, below_m + over_floor_m)
-        heading = wrapped_deg(radial + turn)
-        ahead = np.array([cos(radians(heading)), sin(radians(heading))])
-        jaws = np.array([ahead[1], -ahead[0]])
-        begin = (wrapped_deg(joints[0] + by_deg), *joints[1:])
-        for g in (g for g in grasps if g.turn_deg == turn):
-            drawn = np.array(block) + jaws * g.drawn_mm / 1000.0
-            x, z = (drawn + ahead * g.aside_mm / 1000.0).tolist()
-            price_mm = _PRICE_OF_ASKEW * abs(g.slant_deg) + _PRICE_OF_SHIFT * (abs(g.drawn_mm) + abs(g.aside_mm))
-            c = Candidate(
-                name=f"reset_out_t{tilt:.0f}_h{heading:.0f}_d{g.drawn_mm:.0f}_a{g.aside_mm:.0f}",
-                start=GridPose(
-                    tilt_deg=tilt,
-                    heading_deg=heading,
-                    lift_m=config.table.lift_m[1],
-                    joints_deg=begin,
-                    descent_deg=_STRAIGHT_UP_DEG,
-                ),
-                square_mm=(round(block[0] * 1000.0), round(block[1] * 1000.0)),
-                tilt_deg=tilt,
-                heading_deg=heading,
-                descent_deg=_STRAIGHT_UP_DEG,
-                lift_m=config.table.lift_m[1],
-                target_m=(x, height_m, z),
-                askew_deg=g.slant_deg,
-            )
-            rows.append((c, (float(drawn[0]), float(drawn[1])), price_mm))
-    return _clearest_first(planner, block, rows, obstacles)
-
-
-def _clearest_first(
-    planner: Planner, block: TablePoint, rows: list[tuple[Candidate, TablePoint, float]], obstacles: Obstacles
-) -> list[tuple[Candidate, TablePoint]]:
-    """Those that keep every margin where the jaws close, open and closed; what else speaks against one is its price."""
-    step = "move the block nearer the middle of the box, or the box nearer the arm"
-    if not rows:
-        raise NoPlan("pick", block, "it is out of reach for a hand that comes down over the walls", next_step=step)
-    guard, found = planner.config.guard, _solved_at(planner, [c for c, _, _ in rows])
-    spare_mm = np.full(len(rows), np.inf)
-    for opening_mm in (None, planner.config.block.side_mm):
-        jaws = replace(obstacles, opening_mm=opening_mm)
-        near = each_clearance_mm(found.angles_deg, planner.arm, planner.base, jaws)
-        for against, mm in near.items():
-            spare_mm = np.minimum(spare_mm, mm - margin_mm(against, guard))
-    fit = np.flatnonzero(found.converged & (spare_mm >= 0.0))
-    if not len(fit):
-        short = f"the clearest of {len(rows)} postures lacks {-float(spare_mm.max()):.1f} mm of the margin to the box"
-        raise NoPlan("pick", block, short, next_step=step)
-    worth = np.minimum(spare_mm, _ENOUGH_MM) - np.array([price_mm for _, _, price_mm in rows])
-    out = []
-    for i in fit[np.argsort(-worth[fit], kind="stable")].tolist():
-        c, drawn, _ = rows[i]
-        joints = tuple(float(j) for j in found.angles_deg[i])
-        out.append((replace(c, start=c.start.model_copy(update={"joints_deg": joints})), drawn))
-    return out
-
-
-def _solved_at(planner: Planner, rows: list[Candidate]) -> IkBatch:
-    solver = DampedLeastSquares(planner.arm, limits=planner.limits, max_steps=40)
-    starts = np.clip([c.start.joints_deg for c in rows], planner.limits.min_deg, planner.limits.max_deg)
-    frames = rotations(np.array([c.tilt_deg for c in rows]), np.array([c.heading_deg for c in rows]), planner.base)
-    goals = planner.base.to_base(np.array([c.target_m for c in rows]))
-    return solver.solve_many(goals, jaws_as_at(starts, frames, planner.arm), None, starts)
-
-
 def _down_level(
     planner: Planner, grid: GridApproach, goal: TablePoint, goal_yaw_deg: float, held: HeldBlock
 ) -> list[Candidate]:
@@ -228,35 +69,23 @@ def _down_level(
         for heading, _ in headings_along(goal_yaw_deg - off, radial, 0.0):
             lowest_m = _lowest_corner_m(held, tilt, heading, base)
             height_m = max(_OVER_TABLE_M - lowest_m, grasp_height_m(tilt, arm, planner.config) - _LOWER_TIPS_M)
-            made = _candidate("down", starts, (*goal, height_m), tilt, heading, tilt, 0.0)
-            level += [] if made is None else [made]
+            near = nearest_start(starts, tilt, heading)
+            if near is None:
+                continue
+            (x, z), pose = near
+            level.append(
+                Candidate(
+                    name=f"reset_down_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
+                    start=pose,
+                    square_mm=(x, z),
+                    tilt_deg=tilt,
+                    heading_deg=heading,
+                    descent_deg=tilt,
+                    lift_m=pose.lift_m,
+                    target_m=(goal[0], height_m, goal[1]),
+                )
+            )
     return level
-
-
-def _candidate(
-    what: str,
-    starts: list[tuple[tuple[int, int], GridPose]],
-    target_xz_y_m: tuple[float, float, float],
-    tilt: float,
-    heading: float,
-    descent_deg: float,
-    slant: float,
-) -> Candidate | None:
-    near = nearest_start(starts, tilt, heading)
-    if near is None:
-        return None
-    (x, z), pose = near
-    return Candidate(
-        name=f"reset_{what}_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
-        start=pose,
-        square_mm=(x, z),
-        tilt_deg=tilt,
-        heading_deg=heading,
-        descent_deg=descent_deg,
-        lift_m=pose.lift_m,
-        target_m=(target_xz_y_m[0], target_xz_y_m[2], target_xz_y_m[1]),
-        askew_deg=slant,
-    )
 
 
 def _turned_starts(grid: GridApproach, target: TablePoint, base: BaseInCell) -> list[tuple[tuple[int, int], GridPose]]:

@@ -17,7 +17,8 @@ from runner.arms.health import check_ready
 from runner.geometry import HeldBlock, obstacles_of
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
-from runner.table.plan_reset import plan_set_down, plans_out
+from runner.table.plan_out import plans_out
+from runner.table.plan_reset import plan_set_down
 from runner.table.postures import radial_heading_deg
 from runner.trial.bench import Bench
 from runner.trial.condition import check_health, rest_if_hot

@@ -236,8 +236,11 @@ def test_results_are_the_same_however_many_workers(trialcell, make_cell_copy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["perfect", "field"])
+@pytest.mark.parametrize("profile", ["perfect", "field", "uncalibrated"])
 def test_the_arm_puts_the_scene_back_in_nearly_every_of_thirty_times(trialcell, cell_copy, profile):
+    """On the desk where nothing is known the program calibrates first."""
+    if profile == "uncalibrated":
+        assert trialcell("calibrate", "all", "--profile", profile, "--cell", cell_copy).code == 0
     told = trialcell(
         *("batch", 36, "--workers", 2, "--profile", profile, "--seed", 5, "--set", "batch.session=6"),
         *(*QUICK, "--json", "--cell", cell_copy),
@@ -245,6 +248,6 @@ def test_the_arm_puts_the_scene_back_in_nearly_every_of_thirty_times(trialcell, 
     assert told.code == 0
     resets = told.object["resets"]
     assert resets["done"] + resets["failed"] == 30
-    assert resets["done"] >= 28
+    assert resets["done"] >= 29, "95 %"
     assert resets["by_twin_person"] == resets["failed"] == len(told.object["calls"])
     assert told.object["false_successes"] == 0

@@ -9,7 +9,8 @@ from runner.geometry import HeldBlock, obstacles_of, swept
 from runner.kinematics.fk import tool_pose
 from runner.table.cell_tables import open_tables
 from runner.table.errors import NoPlan
-from runner.table.plan_reset import plan_set_down, plans_out
+from runner.table.plan_out import plans_out
+from runner.table.plan_reset import plan_set_down
 
 BOX = (-0.19, 0.12)
 
