@@ -39,6 +39,7 @@ from runs.store import RunStore
 from vision.detect.inside import inside_by
 
 _OUT_TRIES = 12  # ways of taking a block in the box that are tried until one also leads down at the goal
+_NEARER_SHARES = (0.3, 0.6)  # of the goal's tolerance
 _HALFWAY_WAYS = 2  # of them, for setting it down halfway
 _HALFWAY_R_M, _HALFWAY_TURNS_DEG = (0.19, 0.22), (0.0, 20.0, -20.0, 40.0, -40.0)  # round the base axis, from the goal
 
@@ -211,7 +212,8 @@ def _still_held(trial: Trial, stage: str) -> None:
 def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
     """Both moves, planned before the first is made, so that the block is not taken up for nothing.
 
-    Where no way of taking it also leads down at the goal, it is set down halfway, where it can be taken otherwise.
+    Where no way of taking it also leads down at the goal, it is set down as near to it as counts for there; where none
+    leads there either, halfway, where it can be taken otherwise.
     """
     assert seen.block.xz_m is not None
     found = seen.block.xz_m
@@ -230,12 +232,16 @@ def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
             if refusal is None:
                 raise
         assert refusal is not None
-        for out, place in product(ways[:_HALFWAY_WAYS], _halfway(trial, seen, goal)):
-            down = _plan_down(trial, place, out)
-            if isinstance(down, PlacePlan):
-                x, z = (round(1000 * v) for v in place.xz_m)
-                trial.book.note(f"{refusal.message}; it is set down halfway, at ({x}, {z}) mm", aloud=True)
-                return out, down
+        for where, places, some in (
+            ("a little nearer", list(_nearer(trial, goal)), ways),
+            ("halfway", list(_halfway(trial, seen, goal)), ways[:_HALFWAY_WAYS]),
+        ):
+            for place, out in product(places, some):
+                down = _plan_down(trial, place, out)
+                if isinstance(down, PlacePlan):
+                    x, z = (round(1000 * v) for v in place.xz_m)
+                    trial.book.note(f"{refusal.message}; it is set down {where}, at ({x}, {z}) mm", aloud=True)
+                    return out, down
         raise refusal
 
 
@@ -244,7 +250,7 @@ def _ways_out(trial: Trial, seen: Seen, at: TablePoint) -> Iterator[PickPlan]:
     if _in_the_box(seen):
         yield from plans_out(bench.planner, at, yaw, bench.arm.obstacles)
     else:
-        yield bench.planner.plan_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
+        yield from bench.planner.plans_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
 
 
 def _plan_down(trial: Trial, goal: Goal, out: PickPlan) -> PlacePlan | NoPlan:
@@ -259,6 +265,15 @@ def _plan_down(trial: Trial, goal: Goal, out: PickPlan) -> PlacePlan | NoPlan:
         return refusal
     trial.keep_lookups(out.lookups + down.lookups)
     return down
+
+
+def _nearer(trial: Trial, goal: Goal) -> Iterator[Goal]:
+    """Places a little nearer the base than the goal that still count for it."""
+    base = trial.bench.planner.base
+    ahead = radians(radial_heading_deg(goal.xz_m, base))
+    for share in _NEARER_SHARES:
+        off_m = share * goal.tolerance_mm / 1000.0
+        yield replace(goal, xz_m=(goal.xz_m[0] - off_m * cos(ahead), goal.xz_m[1] - off_m * sin(ahead)))
 
 
 def _halfway(trial: Trial, seen: Seen, goal: Goal) -> Iterator[Goal]:
