@@ -17,6 +17,7 @@ from runner.batch.desk import Cells, Desk, last_picture, open_desk
 from runner.batch.ends import ended_of, reset_ended_of
 from runner.batch.lessons import kept_for_the_round, uses_in_round
 from runner.batch.logs import LogsSoFar
+from runner.batch.one_core import keeping_to_one_core
 from runner.batch.pause import Pause
 from runner.batch.thin import thin
 from runner.config import Config
@@ -91,23 +92,25 @@ class Session:
         self._clock_s = state.clock_s
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
-        while left and not self._time_is_up:
-            halt = self._asked()
-            if halt is not None:
-                return halt
-            desk = self._reached(left[0])
-            if isinstance(desk, Halt):
-                return desk
-            try:
-                halt = self._at(desk, left)
-            finally:
-                desk.close()
-            if halt is not None:
-                return halt
+        with keeping_to_one_core():
+            while left and not self._time_is_up:
+                halt = self._asked() or self._some_of(left)
+                if halt is not None:
+                    return halt
         return None
 
+    def _some_of(self, left: list[PlannedStart]) -> Halt | None:
+        """At a desk that is opened for it, as many of the starts as can be had; they are taken off the list."""
+        desk = self._reached(left[0])
+        if isinstance(desk, Halt):
+            return desk
+        try:
+            return self._at(desk, left)
+        finally:
+            desk.close()
+
     def _at(self, desk: Desk, left: list[PlannedStart]) -> Halt | None:
-        """As many of the starts as can be had without opening the desk anew; they are taken off the list."""
+        """See `_some_of`."""
         fresh = desk.twin is not None
         while left and not self._time_is_up:
             try:

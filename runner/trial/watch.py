@@ -18,6 +18,7 @@ from runner.kinematics.model import FloatArray
 from runner.trial.errors import PictureNotOfNow
 from vision.cameras.protocol import Picture
 from vision.cameras.quality import frozen
+from vision.levels import strongest
 
 SHRINK = 4  # pictures are compared at a fourth of their size, which also takes the noise out of them
 LEAST_REGION_PX = 250  # of the small picture: a smaller part that the arm has left or come to says nothing
@@ -84,7 +85,7 @@ def change_where_the_arm_went(before: Picture, arm_before: Mask, now: Picture, a
     None where both are too little of the picture to say anything: the arm has hardly moved.
     """
     wide = np.ones((2 * _UNSURE_PX + 1,) * 2, np.uint8)
-    differs = cv2.absdiff(before, now).max(axis=2) > _DIFFERS_LEVELS
+    differs = strongest(np.asarray(cv2.absdiff(before, now), np.uint8)) > _DIFFERS_LEVELS
     shares = []
     for there, other in ((arm_before, arm_now), (arm_now, arm_before)):
         only_there = (there > 0) & (cv2.dilate(other, wide) == 0)
@@ -100,7 +101,8 @@ def _small(image_bgr: Picture) -> Picture:
 
 def _arm_mask(shape: tuple[int, ...], centres_px: FloatArray, radii_px: FloatArray) -> Mask:
     mask = np.zeros((shape[0] // SHRINK, shape[1] // SHRINK), np.uint8)
-    for (u, v), radius in zip(centres_px / SHRINK, radii_px / SHRINK, strict=True):
-        if np.isfinite(u) and abs(u) < 1e4 and abs(v) < 1e4:
-            cv2.circle(mask, (round(u), round(v)), max(1, round(radius)), 255, -1)
+    near = np.abs(centres_px).max(axis=1) < 1e4 * SHRINK  # and no NaN
+    discs = np.column_stack((centres_px[near], radii_px[near])) / SHRINK
+    for u, v, radius in np.unique(np.rint(discs).astype(int), axis=0).tolist():  # many fall together
+        cv2.circle(mask, (u, v), max(1, radius), 255, -1)
     return mask

@@ -11,7 +11,7 @@ import numpy as np
 from runner.arms.protocol import ArmHealth
 from runner.kinematics.fk import checked_joints
 from runner.kinematics.gripper import gripper_of, theta_from_value_rad, value_from_theta
-from runner.kinematics.model import ArmModel, FloatArray
+from runner.kinematics.model import ArmModel, FloatArray, frozen
 from runner.kinematics.motion import Follower, RateLimits, set_points
 from runner.twin.errors import ArmWithoutTwin
 from runner.twin.profiles import Desk, Imperfection, Profile
@@ -91,6 +91,8 @@ class TwinArm:
         self._lead_s = (np.array(servo.kv) + servo.damping) / self._kp  # a servo trails its target by this
         self._step_deg = 360.0 / servo.encoder_steps
         self._period_s = _MOVING_STEPS * world.dt_s
+        self._no_rate = frozen(np.zeros(self._model.n_joints))
+        self._targets = np.empty(self._model.n_joints + 1)
         self._theta_rate = (self._gripper.theta_open_rad - self._gripper.theta_closed_rad) / _JAW_STROKE_S
         self.begin(profile, rng, self._model.home_deg)
         world.drive_with(self)
@@ -101,7 +103,7 @@ class TwinArm:
         self._imperfection = Imperfection(profile, self._model.n_joints, rng, stays)
         self._direct = self._imperfection.none
         self._set_deg = np.array(angles_deg, dtype=float)
-        self._rate_deg_s = np.zeros(self._model.n_joints)
+        self._rate_deg_s = self._no_rate
         self._driven_deg = np.array(self._imperfection.rest_at(self._set_deg))
         self._motion: _Planned | _Chase = _Planned(self._set_deg[None, :])
         self._theta = self._theta_goal = self._gripper.theta_open_rad
@@ -200,12 +202,18 @@ class TwinArm:
         """Nothing to let go of; the arm keeps its place."""
 
     def targets(self, gravity_nm: FloatArray) -> tuple[FloatArray, int]:
-        """The servos' targets now, radians, jaws last, and for how many steps they stand."""
+        """The servos' targets now, radians, jaws last, and for how many steps they stand.
+
+        The next answer overwrites this one.
+        """
         dt_s = self._period_s
         now = self._motion.next()
         moving = now is not None
-        self._rate_deg_s = np.zeros_like(self._set_deg) if now is None else (now - self._set_deg) / dt_s
-        self._set_deg = self._set_deg if now is None else now
+        if now is None:
+            self._rate_deg_s = self._no_rate
+        else:
+            self._rate_deg_s = (now - self._set_deg) / dt_s
+            self._set_deg = now
         moving = self._shift_jaws(dt_s) or moving
         if self._direct:
             driven = self._set_deg
@@ -215,7 +223,9 @@ class TwinArm:
         angles = np.radians(driven + self._imperfection.zero_deg + self._rate_deg_s * self._lead_s)
         steps = _MOVING_STEPS if moving else _REST_STEPS
         self._servos.hold(gravity_nm, steps * self._world.dt_s)
-        return np.append(angles + gravity_nm / self._kp, self._theta), steps
+        self._targets[:-1] = angles + gravity_nm / self._kp
+        self._targets[-1] = self._theta
+        return self._targets, steps
 
     def _shift_jaws(self, dt_s: float) -> bool:
         gap = self._theta_goal - self._theta

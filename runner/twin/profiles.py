@@ -131,7 +131,7 @@ class Imperfection:
     @property
     def catching_up_deg(self) -> float:
         """Largest part of a move that is still to come although the set-point rests."""
-        return float(np.abs(self._behind).max())
+        return max(map(abs, self._behind.tolist()))
 
     def rest_at(self, set_point_deg: FloatArray) -> FloatArray:
         """Start anew, at rest somewhere within the dead band; returns where the joints are."""
@@ -151,4 +151,5 @@ class Imperfection:
 
     def _middle(self, set_point_deg: FloatArray) -> FloatArray:
         turn = set_point_deg * (2 * np.pi / RIPPLE_PERIOD_DEG) + self._phase_rad
-        return np.asarray(set_point_deg + self._offset + self._ripple * np.sin(turn))
+        middle: FloatArray = set_point_deg + self._offset + self._ripple * np.sin(turn)
+        return middle

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 
 from vision.cameras.protocol import Picture
+from vision.levels import percentile
 
 DARK_BELOW_LEVEL = 18.0  # mean grey level 0…255: nothing can be told apart
 BRIGHT_ABOVE_LEVEL = 245.0
@@ -47,10 +48,9 @@ def assess(image_bgr: Picture) -> Quality:
         scale = LOOK_WIDTH_PX / width
         grey = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     mean_level, spread = float(grey.mean()), float(grey.std())
-    smooth = cv2.GaussianBlur(grey, (3, 3), 0).astype(np.int16)
-    across = np.abs(smooth[:, 2:] - smooth[:, :-2])
-    down = np.abs(smooth[2:] - smooth[:-2])
-    sharpness = float(max(np.percentile(across, 99.9), np.percentile(down, 99.9)))
+    smooth = cv2.GaussianBlur(grey, (3, 3), 0)
+    across, down = cv2.absdiff(smooth[:, 2:], smooth[:, :-2]), cv2.absdiff(smooth[2:], smooth[:-2])
+    sharpness = max(percentile(np.asarray(slopes, np.uint8), 99.9) for slopes in (across, down))
     problem = None
     if mean_level < DARK_BELOW_LEVEL:
         problem = f"dark: mean level {mean_level:.0f} of 255 (at least {DARK_BELOW_LEVEL:.0f}); switch on the light"

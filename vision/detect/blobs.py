@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vision.cameras.protocol import Picture
 from vision.detect.colour import ColourModel, Map, colour_map
+from vision.levels import percentile, strongest
 
 FloatArray = NDArray[np.float64]
 
@@ -147,13 +148,13 @@ def shrunken(image: NDArray[np.uint8], shrink: int) -> NDArray[np.uint8]:
 
 def white_gains(image_bgr: Picture) -> FloatArray:
     """Factors (3,) that make the brightest part of a picture a light grey, each at most 3."""
-    bright = np.percentile(image_bgr.reshape(-1, 3)[::2], 99.5, axis=0)
+    bright = np.array([percentile(channel, 99.5) for channel in image_bgr.reshape(-1, 3)[::2].T])
     return np.asarray(np.clip(235.0 / np.maximum(bright, 1.0), 1.0, 3.0))
 
 
 def exposure_gains(image_bgr: Picture) -> FloatArray | None:
     """One factor for all three channels that brings a dim picture to normal light, at most 3; None for one that is."""
-    bright = float(np.percentile(image_bgr[::2, ::2].max(axis=2), 99.5))
+    bright = percentile(strongest(image_bgr[::2, ::2]), 99.5)
     return np.full(3, min(DIM_BELOW_LEVEL / max(bright, 1.0), 3.0)) if bright < DIM_BELOW_LEVEL else None
 
 

@@ -30,6 +30,34 @@ def test_how_time_is_cut_does_not_change_what_happens(perfect_twin):
     assert np.array_equal(ends[0], ends[2])
 
 
+def test_contacts_that_cannot_be_are_left_out_and_nothing_comes_out_otherwise(perfect_twin, monkeypatch):
+    """From high over the table down among block and box and up again; with every contact looked for, and without."""
+    clear = perfect_twin.world._clear
+    asked = clear.of_all
+    ends, left_out = [], []
+    for look_always in (True, False):
+        monkeypatch.setattr(
+            clear, "of_all", lambda n, always=look_always: (left_out.append(not always and asked(n)), left_out[-1])[1]
+        )
+        perfect_twin.reset(5)
+        path = []
+        for pose, speed in (
+            ((50, 60, -10, 5, 30, 0), 60),
+            ((-40, 80, -20, 0, 20, 0), 100),
+            ((0, 0, 0, 0, 0, -30), 100),
+        ):
+            perfect_twin.arm.send_path(np.array([pose], float), speed_percent=speed)
+            for _ in range(25):
+                perfect_twin.clock.sleep(0.06)
+                path.append(perfect_twin.world.joints_rad)
+        ends.append((np.array(path), perfect_twin.truth()))
+    assert np.array_equal(ends[0][0], ends[1][0])
+    assert ends[0][1] == ends[1][1]
+    half = len(left_out) // 2
+    assert not any(left_out[:half])
+    assert 0.2 < np.mean(left_out[half:]) < 0.95, "some of the way is clear of everything, and some is not"
+
+
 def test_looking_at_the_truth_and_taking_pictures_change_nothing(perfect_twin):
     ends = []
     for looks in (False, True):
