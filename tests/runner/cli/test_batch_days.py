@@ -50,7 +50,7 @@ def test_hot_servos_are_rested_inside_a_batch_and_their_rest_is_no_work(trialcel
 @pytest.mark.slow
 def test_an_arm_and_a_camera_that_are_gone_for_a_while_are_reached_again(trialcell, serve, cell_copy):
     """The served twin is held still in the middle of a carry, for longer than anybody waits for an answer."""
-    serving = serve("--tcp", "0", "--speedup", "3", "--seed", "5", cell=cell_copy)
+    serving = serve("--tcp", "0", "--speedup", "2", "--seed", "5", cell=cell_copy)
     there = serving.ready()
     wire = ("arm.kind=mycobot-tcp", f"arm.address={there['tcp']}", "arm.speed_percent=60", "camera.captures=1")
     settings = [arg for setting in wire for arg in ("--set", setting)]
