@@ -21,6 +21,7 @@ from typing import Any
 
 from make_runs import make_runs
 
+from runner.cli.show.listing import LINE_COLUMNS
 from runs.index.questions import ManyRuns
 from runs.index.select import Selection
 from runs.index.store import RunIndex
@@ -76,8 +77,8 @@ def questions(many: ManyRuns) -> dict[str, Callable[[], object]]:
     every = Selection()
     field, perfect = Selection.parse(["profile=field"]), Selection.parse(["profile=perfect"])
     return {
-        "list, newest 50": lambda: many.listed(every),
-        "list, 50 worst by tip error": lambda: many.listed(every, sort="-tip_dist_mm"),
+        "list, newest 50": lambda: many.listed(every, columns=LINE_COLUMNS),
+        "list, 50 worst by tip error": lambda: many.listed(every, sort="-tip_dist_mm", columns=LINE_COLUMNS),
         "stats by square": lambda: many.stats("square", every),
         "stats by day": lambda: many.stats("day", every),
         "queue, 100 most doubtful": lambda: many.queue(every, limit=100),
@@ -120,9 +121,7 @@ def measure(cell: Path) -> dict[str, Any]:
             for name, ask in asked.items():
                 times[name].append(timed(ask))
         found["questions"] = {name: _summary(some) for name, some in times.items()}
-    command = [sys.executable, "-m", "runner.cli.main"]
-    trialcell = Path(sys.executable).parent / "trialcell"
-    command = [str(trialcell)] if trialcell.exists() else command
+    command = [sys.executable, "-c", "from runner.cli.main import main; main()"]
     for name, words in {"python -c pass": None, **COMMANDS}.items():
         line = (
             [sys.executable, "-c", "pass"]

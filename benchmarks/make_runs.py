@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import random
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,36 @@ def make_runs(runs_dir: Path, n: int, *, seed: int = 0, distinct: int = 5000) ->
             ruling = {"stage": "place", "verdict": "yes", "by": "Ada", "at": "2026-08-01T00:00:00.000Z", "blind": True}
             (folder / "rulings.jsonl").write_text(json.dumps(ruling) + "\n", encoding="utf-8")
     return total
+
+
+def copy_runs(source: Path, runs_dir: Path, n: int) -> int:
+    """Write `n` runs that are those of a folder over and over, pictures and all, under other names; of how many.
+
+    Pictures become links to the same bytes where the disk can do that. The copies keep their times, so runs of one
+    origin say that they began together; names differ.
+    """
+    origins = sorted(log.parent for log in source.glob("run_*/run.json"))
+    if not origins:
+        raise SystemExit(f"there are no finished runs in {source}")
+    for number in range(1, n + 1):
+        origin = origins[(number - 1) % len(origins)]
+        run_id = f"run_{number:04d}_{origin.name.split('_', 2)[2]}"
+        folder = runs_dir / run_id
+        folder.mkdir(parents=True)
+        for file in origin.iterdir():
+            to = folder / file.name.replace(origin.name, run_id)
+            if file.suffix in (".json", ".jsonl"):
+                to.write_bytes(file.read_bytes().replace(origin.name.encode(), run_id.encode()))
+            else:
+                _link_or_copy(file, to)
+    return len(origins)
+
+
+def _link_or_copy(file: Path, to: Path) -> None:
+    try:
+        to.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, to)
 
 
 def _day(run_id: str) -> bytes:

@@ -21,7 +21,9 @@ from selenium import webdriver
 from runner.cli.main import run
 from runner.review.server import ReviewServer
 from runs.corrections.file import CorrectionFile
-from runs.corrections.table import BelongsTo
+from runs.corrections.history import PersonsWord
+from runs.corrections.rule import RuleSettings
+from runs.corrections.table import BelongsTo, Lesson
 
 HERE = Path(__file__).resolve().parent
 SEEDS = (2, 4, 5, 7, 11, 12)
@@ -54,14 +56,15 @@ def learned(cell: Path) -> None:
     file = CorrectionFile(cell)
     belongs = BelongsTo(calibration_hash="0" * 64, table_hash="0" * 64, profile="field")
     rng = np.random.default_rng(3)
-    for lesson in range(70):
-        x, z = rng.uniform(0.06, 0.24), rng.uniform(0.12, 0.26)
-        table = file.load(belongs)
-        off = (-1.0 - 18 * x + rng.normal(0, 0.8), 3.0 - 14 * z + rng.normal(0, 0.8))
-        after, change = table.learn(
-            "pick", (x, z), off, run_id=f"run_{lesson:04d}_20260701_000000", at="2026-07-01T00:00:00.000Z"
-        )
-        file.save(table, after, change, run_id=f"run_{lesson:04d}_20260701_000000")
+    for number in range(70):
+        x, z = (float(each) for each in (rng.uniform(0.06, 0.24), rng.uniform(0.12, 0.26)))
+        off = (-1.0 - 18 * x + float(rng.normal(0, 0.8)), 3.0 - 14 * z + float(rng.normal(0, 0.8)))
+        run_id, at = f"run_{number:04d}_20260701_000000", f"2026-07-01T00:{number // 60:02d}:{number % 60:02d}.000Z"
+        file.learn(belongs, Lesson.of("pick", (x, z), off, run_id=run_id, at=at))
+        if number == 40:
+            file.propose(belongs, RuleSettings(), by="trialcell corrections propose")
+            file.promote(belongs, PersonsWord(by="Maya", reason="the tip is measured closer with it"), by="Maya")
+    file.propose(belongs, RuleSettings(), by="trialcell corrections propose")
 
 
 def word(driver: Any, script: str, *args: Any) -> Any:
@@ -103,9 +106,9 @@ def look(url: str, names: list[str], out: Path) -> None:
     keep(light, "corrections", out)
     light.quit()
     dark = browser((1180, 820), dark=True)
-    dark.get(f"{url}run/0/{names[0]}")
+    dark.get(f"{url}run/0/{names[3]}")
     time.sleep(3)
-    word(dark, "const at = document.getElementById('at'); at.value = 560; at.dispatchEvent(new Event('input'));"
+    word(dark, "const at = document.getElementById('at'); at.value = 480; at.dispatchEvent(new Event('input'));"
                "document.getElementById('motion').scrollIntoView()")  # fmt: skip
     time.sleep(1)
     keep(dark, "motion", out)

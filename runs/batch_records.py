@@ -54,25 +54,30 @@ class BatchPlan(Record):
     starts: tuple[PlannedStart, ...]
 
 
-class Started(Record):
+class _Event(Record):
+    """Something that happened to a batch, and when: ISO 8601, UTC."""
+
+    kind: str
+    at: str
+
+
+class Started(_Event):
     """A process begins to work on the batch, for the first time or again."""
 
     kind: Literal["started"] = "started"
-    at: str
     pid: int
     workers: int
 
 
-class TrialStarted(Record):
+class TrialStarted(_Event):
     """A trial is about to begin under that run id."""
 
     kind: Literal["trial_started"] = "trial_started"
-    at: str
     start: int
     run_id: str
 
 
-class TrialEnded(Record):
+class TrialEnded(_Event):
     """A trial has its end.
 
     The twin's own word, for scoring only, and None on metal: `truth_in_box`; `truth_tip_mm`, how far the tool truly was
@@ -80,7 +85,6 @@ class TrialEnded(Record):
     """
 
     kind: Literal["trial_ended"] = "trial_ended"
-    at: str
     start: int
     run_id: str
     result: Result
@@ -96,24 +100,22 @@ class TrialEnded(Record):
     rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
-class SceneMade(Record):
+class SceneMade(_Event):
     """A world of the twin's was made with the start in it, or its block was put there without the arm.
 
     `waited_s`: how long the twin's person took to come, on the arm's clock.
     """
 
     kind: Literal["scene_made"] = "scene_made"
-    at: str
     start: int
     by: Literal["new world", "teleport", "twin person"]
     waited_s: float = 0.0
 
 
-class ResetEnded(Record):
+class ResetEnded(_Event):
     """The arm has put the block to the start, or could not. `log` is the reset's own, in the batch's `resets/`."""
 
     kind: Literal["reset"] = "reset"
-    at: str
     start: int
     log: str
     done: bool
@@ -126,11 +128,10 @@ class ResetEnded(Record):
     rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
-class Called(Record):
+class Called(_Event):
     """A person was called: why, what to do, with which picture, and which ways of telling worked."""
 
     kind: Literal["called"] = "called"
-    at: str
     start: int | None
     why: str
     suggestion: str
@@ -139,24 +140,22 @@ class Called(Record):
     not_told: tuple[str, ...] = ()
 
 
-class LessonKept(Record):
+class LessonKept(_Event):
     """What a trial has to teach, kept until its round is in. It counts if the run is its start's final one."""
 
     kind: Literal["lesson"] = "lesson"
-    at: str
     start: int
     belongs_to: BelongsTo
     lesson: Lesson
 
 
-class RoundTaught(Record):
+class RoundTaught(_Event):
     """All trials of a round are in, and what they taught is in the corrections.
 
     `tries`: so many trials of the next round try the correction that is proposed; `promoted`: one that went live.
     """
 
     kind: Literal["round_taught"] = "round_taught"
-    at: str
     round: int
     lessons: int
     tries: int = 0
@@ -165,38 +164,34 @@ class RoundTaught(Record):
     proved: bool | None = None
 
 
-class Rested(Record):
+class Rested(_Event):
     """The arm was left alone for a while, or the batch waited for the arm to come back; the arm's clock, seconds."""
 
     kind: Literal["rested"] = "rested"
-    at: str
     seconds: float
     why: str
 
 
-class Paused(Record):
+class Paused(_Event):
     """The batch stops for now; `batch resume` goes on. `by`: a person, or a reason of its own."""
 
     kind: Literal["paused"] = "paused"
-    at: str
     why: str
     by: Literal["person", "call", "disk", "faults", "latch"]
 
 
-class Enough(Record):
+class Enough(_Event):
     """After a round: what the plan was to find out is known, and the starts that are left are not run."""
 
     kind: Literal["enough"] = "enough"
-    at: str
     round: int
     why: str
 
 
-class Finished(Record):
+class Finished(_Event):
     """Every planned start has a final result, or enough is known."""
 
     kind: Literal["finished"] = "finished"
-    at: str
 
 
 BatchEvent = Annotated[

@@ -6,6 +6,7 @@ counts alone.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from math import exp, lgamma, log, sqrt
 
@@ -70,8 +71,25 @@ def fisher(a: int, b: int, c: int, d: int) -> float:
     def log_likely(k: int) -> float:
         return _log_choose(rows, k) + _log_choose(n - rows, first_column - k) - _log_choose(n, first_column)
 
+    def next_to(k: int) -> float:  # how likely k + 1 is, in parts of k
+        return (rows - k) * (first_column - k) / ((k + 1) * (n - rows - first_column + k + 1))
+
+    def tail(k: int, step: int) -> float:
+        likely, total = exp(log_likely(k)), 0.0
+        while lowest <= k <= highest and likely > total * 1e-17:
+            total += likely
+            if lowest <= k + step <= highest:
+                likely *= next_to(k) if step > 0 else 1 / next_to(k - 1)
+            k += step
+        return total
+
     here = log_likely(a) + log(1 + 1e-7)  # equal but for rounding counts as equal
-    return min(1.0, sum(exp(found) for k in range(lowest, highest + 1) if (found := log_likely(k)) <= here))
+    most = min(highest, max(lowest, (rows + 1) * (first_column + 1) // (n + 2)))
+    if log_likely(most) <= here:
+        return 1.0
+    below = lowest + bisect_right(range(lowest, most), here, key=log_likely) - 1
+    above = most + bisect_left(range(most, highest + 1), -here, key=lambda k: -log_likely(k))
+    return min(1.0, (tail(below, -1) if below >= lowest else 0.0) + (tail(above, 1) if above <= highest else 0.0))
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from runs.corrections.file import CorrectionStates
 from runs.corrections.history import HistoryLine
 from runs.events import EVENTS_FILE, KINDS
-from runs.index.row import COLUMNS, NESTED
+from runs.index.shape import COLUMNS, NESTED
 from runs.schema.run import RunLog
 from runs.schema.verdict import Rejudged, Ruling
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from runs.rulings import came_to
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Verdict, Word
 from runs.store import StoredRun
-from runs.verdicts import Standing, answers_in, last_attempt, standing_in
+from runs.verdicts import Standing, answers_in, last_verdict, standing_in
 
 DEFAULT_SHARE = 0.07
 """Of the confident ones, how many a person looks at all the same: 5 to 10 % is enough to measure the judge."""
@@ -25,8 +25,7 @@ _LOW_CONFIDENCE = 0.7
 _DISAGREE, _DOUBTED, _UNSURE, _NONE, _LOW = 1.0, 0.95, 0.9, 0.85, 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why a person should look: in full, and without anybody's word for those who are to judge blind."""
 
     text: str
@@ -89,25 +88,21 @@ def doubtful_step(
 
     `standing` is what stands for it.
     """
-    if log.dry_run or not came_to(log, stage) or (standing is not None and standing.source == "person"):
-        return None
-    reasons = {reason.text: reason for reason in _reasons(log, stage, standing)}
-    drawn = not reasons and (share >= 1 or draw(seed, run_id, stage) < share)
+    reasons = reasons_to_look(log, stage, standing)
     word = None if standing is None else standing.word
     sure = None if standing is None else standing.confidence
+    drawn = reasons is not None and not reasons and (share >= 1 or draw(seed, run_id, stage) < share)
     if drawn:
-        text, doubt = "drawn from the confident ones", min(_LOW, 1.0 - (1.0 if sure is None else sure)) / 2
-        reasons[text] = Reason(f"{text}: {word}", text, doubt)
+        reasons = [drawn_from_the_confident(word, sure)]
     if not reasons:
         return None
     judgment = log.judgments.get(stage)
-    ordered = sorted(reasons.values(), key=lambda reason: -reason.doubt)
     return Doubtful(
         run_id=run_id,
         stage=stage,
-        doubt=ordered[0].doubt,
-        reasons=tuple(reason.text for reason in ordered),
-        blind_reasons=tuple(dict.fromkeys(reason.blind for reason in ordered)),
+        doubt=reasons[0].doubt,
+        reasons=tuple(reason.text for reason in reasons),
+        blind_reasons=tuple(dict.fromkeys(reason.blind for reason in reasons)),
         word=word,
         confidence=sure,
         judge=None if standing is None else standing.by,
@@ -116,22 +111,41 @@ def doubtful_step(
     )
 
 
+def reasons_to_look(log: RunLog, stage: JudgedStage, standing: Standing | None) -> list[Reason] | None:
+    """Why a person should look at this step, the most doubtful first: none of a confident one.
+
+    None where there is nothing to look at, or a person has been there. `standing` is what stands for the step.
+    """
+    if log.dry_run or not came_to(log, stage) or (standing is not None and standing.source == "person"):
+        return None
+    found = list(_reasons(log, stage, standing))
+    if len(found) > 1:
+        found = list({reason.text: reason for reason in found}.values())
+        found.sort(key=lambda reason: -reason.doubt)
+    return found
+
+
+def drawn_from_the_confident(word: Word | None, confidence: float | None) -> Reason:
+    """The reason for looking at a step that nothing speaks against."""
+    text, sure = "drawn from the confident ones", 1.0 if confidence is None else confidence
+    return Reason(f"{text}: {word}", text, min(_LOW, 1.0 - sure) / 2)
+
+
 def _reasons(log: RunLog, stage: JudgedStage, standing: Standing | None) -> Iterator[Reason]:
     judgment = log.judgments.get(stage)
-    attempt = last_attempt(log, stage)
-    verdicts = [v for v in log.verdicts if v.stage == stage and v.attempt == attempt]
-    verdict = verdicts[-1] if verdicts else None
+    verdict = last_verdict(log, stage)
+    attempt = 1 if verdict is None else verdict.attempt
     word = None if standing is None else standing.word
-    if verdict is not None:
+    if verdict is not None and (verdict.members or verdict.alongside):
         said = _said_by_members(verdict)
         if len(set(said.values())) > 1:
             words = ", ".join(f"{who} {what}" for who, what in said.items())
             yield Reason(f"judges disagree: {words}", "judges disagree", _DISAGREE)
-        if verdict.verdict is not None and verdict.error is not None:
-            doubted = f"doubted: {verdict.error.replace('_', ' ')}"
-            yield Reason(doubted, doubted, _DOUBTED)
         for who, code in _failed_members(verdict):
             yield Reason(f"no verdict by {who}: {code}", f"no verdict by {who}: {code}", _NONE)
+    if verdict is not None and verdict.verdict is not None and verdict.error is not None:
+        doubted = f"doubted: {verdict.error.replace('_', ' ')}"
+        yield Reason(doubted, doubted, _DOUBTED)
     if judgment is not None and judgment.dist_override:
         yield Reason("the tip was measured far from the block", "measured otherwise", _DOUBTED)
     for later in log.rejudged:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from scipy.special import bdtr, betaincinv, ndtri
-
 from runs.errors import CannotCorrect
 
 
@@ -44,6 +42,8 @@ def exact_rate(successes: int, n: int, *, confidence: float = 0.95) -> Rate:
     binomial; the limits are quantiles of beta distributions.
     """
     _check(successes, n, confidence)
+    from scipy.special import betaincinv  # noqa: PLC0415 - takes a third of a second to import; who lists needs no rate
+
     tail = (1 - confidence) / 2
     low = 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, tail))
     high = 1.0 if successes == n else float(betaincinv(successes + 1, n - successes, 1 - tail))
@@ -61,7 +61,7 @@ def wilson_rate(successes: int, n: int, *, confidence: float = 0.95) -> Rate:
     _check(successes, n, confidence)
     if n == 0:
         return Rate(0, 0, None, 0.0, 1.0, confidence)
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    z2 = _z(confidence) ** 2
     rate = successes / n
     middle = (rate + z2 / (2 * n)) / (1 + z2 / n)
     half = sqrt(z2 * (rate * (1 - rate) / n + z2 / (4 * n * n))) / (1 + z2 / n)
@@ -132,7 +132,7 @@ def corrected_rate(
     raw = exact_rate(said_yes, n, confidence=confidence)
     sens, spec = exact_rate(*sensitivity, confidence=confidence), exact_rate(*specificity, confidence=confidence)
     _check_carries(raw, sens, spec)
-    z = float(ndtri((1 + confidence) / 2))
+    z = _z(confidence)
     said = (said_yes + z * z / 2) / (n + z * z)
     se, n_se = (sens.successes + 1) / (sens.n + 2), sens.n + 2
     sp, n_sp = (spec.successes + 1) / (spec.n + 2), spec.n + 2
@@ -184,9 +184,18 @@ def mcnemar(both: int, only_first: int, only_second: int, neither: int) -> Paire
     """
     if min(both, only_first, only_second, neither) < 0:
         raise ValueError("counts are not negative")
+    from scipy.special import bdtr  # noqa: PLC0415 - see `exact_rate`
+
     differ = only_first + only_second
     p = 1.0 if differ == 0 else min(1.0, 2 * float(bdtr(min(only_first, only_second), differ, 0.5)))
     return Paired(both, only_first, only_second, neither, p)
+
+
+def _z(confidence: float) -> float:
+    """How many standard deviations of a normal distribution hold that share of it, on both sides."""
+    from scipy.special import ndtri  # noqa: PLC0415 - see `exact_rate`
+
+    return float(ndtri((1 + confidence) / 2))
 
 
 def _check(successes: int, n: int, confidence: float) -> None:

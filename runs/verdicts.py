@@ -66,7 +66,7 @@ def standing_in(log: RunLog, stage: JudgedStage) -> Standing | None:
     A field log keeps a person's word inside the judgment, without a name; it is a person's all the same. Where the
     trial ended without a word on the stage, later answers may settle it; they never stand over a word that was given.
     """
-    rulings = not_taken_back(ruling for ruling in log.rulings if ruling.stage == stage)
+    rulings = not_taken_back(ruling for ruling in log.rulings if ruling.stage == stage) if log.rulings else []
     judgment = log.judgments.get(stage)
     if rulings:
         return standing_verdict(None, rulings)
@@ -100,9 +100,19 @@ def result_with(log: RunLog, pick: Standing | None, place: Standing | None) -> R
 _RESULT_OF: dict[Word | None, Result] = {"yes": "completed", "no": "failed", "unsure": "unjudged", None: "unjudged"}
 
 
+def last_verdict(log: RunLog, stage: JudgedStage) -> Verdict | None:
+    """The verdict that the judgment of a stage is about: the last one of the last attempt that was judged."""
+    last: Verdict | None = None
+    for verdict in log.verdicts:
+        if verdict.stage == stage and (last is None or verdict.attempt >= last.attempt):
+            last = verdict
+    return last
+
+
 def last_attempt(log: RunLog, stage: JudgedStage) -> int:
     """The attempt that the judgment of a stage is about: the last one that was judged."""
-    return max((verdict.attempt for verdict in log.verdicts if verdict.stage == stage), default=1)
+    last = last_verdict(log, stage)
+    return 1 if last is None else last.attempt
 
 
 def answers_in(verdict: Verdict) -> Iterator[Verdict]:

@@ -9,6 +9,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -137,21 +138,32 @@ def _rerun(many: ManyRuns, selection: Selection, to: Path, out: Output) -> None:
         raise NoViewer(
             f"a recording needs {error.name}, which is not installed", next_step='pip install "trialcell[view]"'
         ) from None
+    from runs.errors import RecordError
+
     left_out: list[dict[str, Any]] = []
     with out.aside.status("writing the recording …"):
-        n = write_runs(to, _recorded(many, selection, left_out))
+        runs = _recorded(many, selection, left_out)
+        first = next(runs, None)
+        if first is None and left_out:
+            why = f"{left_out[0]['run_id']}: {left_out[0]['problem']}"
+            raise RecordError(f"no run can be recorded: {why}", next_step="list what there is: trialcell runs list")
+        n = write_runs(to, runs if first is None else chain((first,), runs))
     data = {"out": str(to), "format": "rerun", "runs": n, "left_out": left_out}
     told = (f"left out: {row['run_id']}  {row['problem']}" for row in left_out)
     out.answer(data, f"{n} runs in {to}; see them: rerun {to}", *told)
 
 
 def _recorded(many: ManyRuns, selection: Selection, left_out: list[dict[str, Any]]) -> Iterator[Recorded]:
-    """The selected runs with the arm that each was made with; those of another arm than the first are left out."""
+    """The selected runs with the arm that each was made with; those of another arm than the first are left out.
+
+    So are those whose records carry no times: a recording of them would be empty.
+    """
     from runner.cell import open_cell
     from runner.config import CELL_FILE, Config
     from runner.pictures.run_recording import Recorded
     from runner.review.replay import arm_then
     from runs.errors import TrialcellError
+    from runs.export.frames import NO_TIMES, has_times
     from runs.store import open_folder
 
     cells = {label: many.runs_dir(label).parent for label in many.labels}
@@ -167,6 +179,9 @@ def _recorded(many: ManyRuns, selection: Selection, left_out: list[dict[str, Any
             model, base = arm_then(log, settings[row["cell"]])
         except TrialcellError as error:
             left_out.append({**row, "problem": error.message})
+            continue
+        if not has_times(log):
+            left_out.append({**row, "problem": NO_TIMES})
             continue
         arm = arm or model.name
         if model.name != arm:

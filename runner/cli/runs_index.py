@@ -26,7 +26,9 @@ from runner.cli.options import (
 from runner.cli.output import Output
 
 if TYPE_CHECKING:
-    from runs.index.questions import Comparison, Group, ManyRuns
+    from runs.index.compared import Comparison
+    from runs.index.groups import Group
+    from runs.index.questions import ManyRuns
     from runs.index.select import Selection
     from runs.statistics import Rate
 

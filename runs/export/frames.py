@@ -53,15 +53,25 @@ class NoFrames(RecordError):
     """A run that makes no frames; the message says why."""
 
 
+NO_TIMES = "its records carry no times, so their order is not known"
+"""Why a run is in no export that puts its records on one line of time; so it is with every field log."""
+
+
+def has_times(log: RunLog) -> bool:
+    """Whether each move, gripper action and picture of a run says when it was."""
+    records: list[MoveRecord | GripperRecord | Capture] = [*log.moves, *log.gripper, *log.vlm_captures]
+    return all(record.at is not None for record in records)
+
+
 def frames_of(log: RunLog) -> list[Frame]:
     """The frames of a run, the first where its first joints were read.
 
     Raises:
         NoFrames: nothing moved, no joint was read, or its records carry no times.
     """
+    if not has_times(log):
+        raise NoFrames(NO_TIMES)
     found: list[MoveRecord | GripperRecord | Capture] = [*log.moves, *log.gripper, *log.vlm_captures]
-    if any(record.at is None for record in found):
-        raise NoFrames("its records carry no times, so their order is not known")
     found.sort(key=lambda record: record.at or "")
     start = next((m.pre_actual for m in log.moves if m.pre_actual is not None), None)
     if start is None:

@@ -74,7 +74,7 @@ def _counts(row: dict[str, Any]) -> bool:
 
 def _samples(many: ManyRuns, rows: list[dict[str, Any]], left_out: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     several = len(many.labels) > 1
-    dirs = {label: str(many.runs_dir(label)) for label in many.labels}
+    dirs = {label: many.runs_dir(label) for label in many.labels}
     for row in rows:
         try:
             log, _ = log_at(dirs[row["cell"]], row["run_id"])

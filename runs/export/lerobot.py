@@ -79,6 +79,8 @@ def write_lerobot(folders: Iterable[tuple[str, Path]], to: Path) -> Written:
                 for cell, folder in folders:
                     try:
                         dataset.add(cell, folder)
+                    except StorageUnwritable:
+                        raise
                     except RecordError as error:
                         left_out.append({"cell": cell, "run_id": folder.name, "problem": error.message})
             finally:

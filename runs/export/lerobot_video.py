@@ -35,7 +35,7 @@ class Video:
         """An episode, a picture or None a frame; returns where it is, by the format's names.
 
         Raises:
-            StorageUnwritable: no video can be made there.
+            StorageUnwritable: no video can be made there, or the one before was cut short.
         """
         if self.size is None:
             first = next(picture for picture in pictures if picture is not None)
@@ -71,10 +71,27 @@ class Video:
         return writer
 
     def close(self) -> None:
-        """End the file."""
-        if self._writer is not None:
-            self._writer.release()
-            self._writer = None
+        """End the file.
+
+        Raises:
+            StorageUnwritable: it is shorter than what went in; the library that writes it says nothing of a full disk.
+        """
+        if self._writer is None:
+            return
+        self._writer.release()
+        self._writer = None
+        if not _is_whole(self._path, self._frames):
+            raise StorageUnwritable(self._path, "the video in it was cut short: the disk is full or failing")
+
+
+def _is_whole(path: Path, frames: int) -> bool:
+    """Whether a video has so many frames and its last one can be seen."""
+    video = cv2.VideoCapture(str(path))
+    try:
+        counted = round(video.get(cv2.CAP_PROP_FRAME_COUNT))
+        return counted == frames and video.set(cv2.CAP_PROP_POS_FRAMES, frames - 1) and video.read()[0]
+    finally:
+        video.release()
 
 
 def video_feature(size: tuple[int, int] | None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import IO, Any, Literal, get_args
 
 from runs.index.questions import ManyRuns
-from runs.index.row import COLUMNS, NESTED
 from runs.index.select import Selection
+from runs.index.shape import COLUMNS, NESTED
 from runs.store import open_folder
 
 Table = Literal["runs", "lookups", "stages", "picks", "tips"]

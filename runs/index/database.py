@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,6 +45,7 @@ class Database:
         self._connection.execute(f"SET memory_limit = '{_MOST_MEMORY_MB}MB'")
         spill = Path(tempfile.gettempdir()) / f"trialcell_index_{os.getpid()}"  # by default it is where we stand
         self._connection.execute(f"SET temp_directory = {quoted(str(spill))}")
+        self._connection.execute("SET parquet_metadata_cache = true")
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 4)}")
 
     def __enter__(self) -> Database:
@@ -110,34 +111,24 @@ class Database:
         except self._errors as error:
             raise BadQuestion(_first_lines(str(error))) from None
 
-    def lock(self) -> None:
-        """From here on no file, network, extension or setting is reached beyond what is open."""
+    def lock(self, may_read: Sequence[Path]) -> None:
+        """From here on no file but these, no network, extension or setting is reached."""
+        self.do(f"SET allowed_paths = {_listed(may_read)}")
         self.do("SET enable_external_access = false")
         self.do("SET lock_configuration = true")
 
-    def attach(self, path: Path, name: str) -> None:
-        """Open a file of rows for reading; its table is `name`.runs from here on."""
-        try:
-            self._connection.execute(f"ATTACH {quoted(str(path))} AS {name} (TYPE duckdb, READ_ONLY)")
-        except self._errors as error:
-            raise IndexDamaged(str(error)) from error
-
-    def write(self, queries: Sequence[str], out: Path) -> None:
-        """The answers to queries of ours, with the same columns, as one new file of rows, whole when this returns."""
-        self.do(f"ATTACH {quoted(str(out))} AS made")
-        try:
-            self.do(f"CREATE TABLE made.runs AS {queries[0]}")
-            for query in queries[1:]:  # bit by bit, so that memory stays flat
-                self.do(f"INSERT INTO made.runs {query}")
-        finally:
-            self.do("DETACH made")
+    def write(self, query: str, out: Path) -> None:
+        """The answer to a query of ours as one new file of rows. It streams, so memory stays flat."""
+        self.do(f"COPY ({query}) TO {quoted(str(out))} (FORMAT parquet, COMPRESSION lz4_raw)")
 
 
-def from_json(files: Sequence[Path], columns: Mapping[str, str]) -> str:
-    """Rows in files of JSON lines, as SQL."""
-    kinds = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in columns.items())
-    listed = ", ".join(quoted(str(path)) for path in files)
-    return f"SELECT * FROM read_json([{listed}], format = 'newline_delimited', columns = {{{kinds}}})"
+def in_files(files: Sequence[Path]) -> str:
+    """Rows in files of columns, with the same columns each, as SQL. There must be one at least."""
+    return f"SELECT * FROM read_parquet({_listed(files)})"
+
+
+def _listed(files: Sequence[Path]) -> str:
+    return f"[{', '.join(quoted(str(path)) for path in files)}]"
 
 
 def quoted(text: str) -> str:

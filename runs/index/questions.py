@@ -5,27 +5,21 @@ Every answer is about the folders as they were when `refresh` last looked; nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runs.comparison import Difference, difference, paired_difference
+from runs.comparison import difference, paired_difference
 from runs.errors import RecordError
+from runs.index.compared import Comparison, marked, pairs_sql
 from runs.index.database import Database, IndexDamaged, quoted
-from runs.index.row import COLUMNS, NESTED, STAGES
-from runs.index.select import GROUPS, Selection, order_of, sql_of
-from runs.index.store import Progress, Refreshed, RunIndex, runs_dir_of
+from runs.index.doubtful import as_doubtful, is_drawn
+from runs.index.groups import SESSION, Group, group_of, group_sql, with_sessions
+from runs.index.select import Selection, order_of, sql_of
+from runs.index.shape import COLUMNS, NESTED, STAGES
+from runs.index.store import Files, Progress, Refreshed, RunIndex, runs_dir_of
 from runs.queue import DEFAULT_SHARE, draw
-from runs.statistics import Rate, exact_rate
-
-SESSION = "session"
-"""Runs of a cell that follow one another; a group like those of `GROUPS`, but nothing that one run knows of itself."""
-
-SESSION_PAUSE_MIN = 30
-"""After a pause longer than this another session begins."""
-
-RESULTS = ("completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +29,6 @@ class Page:
     rows: list[dict[str, Any]]
     total: int
     results: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Runs that have something in common. `success` is over completed and failed, `first_attempt` as well.
-
-    Figures are medians over the runs that have them, None where none has; `tip_high_mm` is the 90th percentile.
-    `units_per_h` is blocks placed in an hour of trials on the arm's clock, whatever came between the trials.
-    """
-
-    key: str | None
-    n: int
-    results: dict[str, int]
-    success: Rate
-    first_attempt: Rate
-    tip_dx_mm: float | None
-    tip_dz_mm: float | None
-    tip_mm: float | None
-    tip_high_mm: float | None
-    tips: int
-    duration_s: float | None
-    attempts: float | None
-    units_per_h: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two sets, and the pairs among them that share a start. `paired_by` is "seed", "square" or None."""
-
-    first: Group
-    second: Group
-    difference: Difference | None
-    paired_by: str | None
-    pairs: int
-    undecided_pairs: int
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
-    paired: Difference | None
 
 
 class ManyRuns:
@@ -88,7 +42,7 @@ class ManyRuns:
             name if names.count(name) == 1 else str(folder) for name, folder in zip(names, self.folders, strict=True)
         ]
         self._database: Database | None = None
-        self._opened: list[object] = []
+        self._opened: list[Files] = []
         self._locked = False
 
     def __enter__(self) -> ManyRuns:
@@ -141,8 +95,7 @@ class ManyRuns:
             f"SELECT cell, run_id FROM ({query}) ORDER BY {order} LIMIT {int(size)} OFFSET {(page - 1) * size}", values
         )
         ids = [row["run_id"] for row in some]  # first which, then all of them: most columns of most runs stay unread
-        marks = ", ".join("?" * len(ids))
-        found = self._rows(f"SELECT cell, run_id, {wanted} FROM runs WHERE run_id IN ({marks or 'NULL'})", ids)
+        found = self._rows(f"SELECT cell, run_id, {wanted} FROM runs WHERE {_among(ids)}", ids)
         by_id = {(row["cell"], row["run_id"]): row for row in found}
         rows = [by_id[row["cell"], row["run_id"]] for row in some]
         counted = self._rows(
@@ -159,10 +112,10 @@ class ManyRuns:
         """
         query, values = selection.sql()
         if by == SESSION:
-            key, query = SESSION, _with_sessions(query)
+            key, query = SESSION, with_sessions(query)
         else:
             key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
-        return [_group(row) for row in self._rows(f"{_group_sql(key, query)} ORDER BY key NULLS LAST", values)]
+        return [group_of(row) for row in self._rows(f"{group_sql(key, query)} ORDER BY key NULLS LAST", values)]
 
     def queue(
         self, selection: Selection, *, share: float = DEFAULT_SHARE, seed: int = 0, limit: int | None = None
@@ -174,34 +127,34 @@ class ManyRuns:
             limit: at most so many; all by default.
         """
         query, values = selection.sql()
+        if seed != 0:
+            self._draw(query, values, share, seed)
+        counts = {
+            stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {is_drawn(stage, seed)})" for stage in STAGES
+        }
+        names = ("doubt", "confidence", "lot", "reasons", "blind_reasons", "word", "by", "image")
         steps = " UNION ALL ".join(
-            f"SELECT cell, run_id, '{stage}' AS stage, {stage}_doubt AS doubt, {stage}_reasons AS reasons, "
-            f"{stage}_blind_reasons AS blind_reasons, "
-            f"{stage}_word AS word, {stage}_confidence AS confidence, {stage}_by AS judge, {stage}_image AS image, "
-            f"{stage}_lot AS lot FROM chosen WHERE {stage}_doubt IS NOT NULL"
+            f"SELECT cell, run_id, '{stage}' AS stage, {', '.join(f'{stage}_{name} AS {name}' for name in names)} "
+            f"FROM chosen WHERE {counts[stage]}"
             for stage in STAGES
         )
-        drawn = (
-            "lot IS NULL OR lot < ?" if seed == 0 else "lot IS NULL OR (cell, run_id, stage) IN (SELECT * FROM drawn)"
-        )
-        head = f"WITH chosen AS ({query}), steps AS ({steps})"
-        if seed == 0:
-            values = [*values, share]
-        else:
-            self._draw(f"{head} SELECT cell, run_id, stage FROM steps WHERE lot IS NOT NULL", values, share, seed)
+        values = [*values, *([share] * len(STAGES) if seed == 0 else [])]
         most = f" LIMIT {int(limit)}" if limit is not None else ""
-        rows = self._rows(
-            f"{head} SELECT *, count(*) OVER () AS total FROM steps WHERE {drawn} "
-            f"ORDER BY doubt DESC, coalesce(confidence, 0), run_id, stage{most}",
-            values,
-        )
-        total = rows[0]["total"] if rows else 0
-        names = ("cell", "run_id", "stage", "doubt", "reasons", "blind_reasons", "word", "confidence", "judge", "image")
-        return [{name: row[name] for name in names} | {"drawn": row["lot"] is not None} for row in rows], total
+        order = "ORDER BY doubt DESC, coalesce(confidence, 0), run_id, stage"
+        found = self._rows(f"WITH chosen AS ({query}), steps AS ({steps}) SELECT * FROM steps {order}{most}", values)
+        total = len(found)
+        if limit is not None and total == limit:
+            counted = " + ".join(f"count(*) FILTER ({counts[stage]})" for stage in STAGES)
+            total = self._rows(f"WITH chosen AS ({query}) SELECT {counted} AS n FROM chosen", values)[0]["n"]
+        return [as_doubtful(row) for row in found], total
 
     def _draw(self, query: str, values: Sequence[Any], share: float, seed: int) -> None:
-        """Put the steps that another seed draws into a table."""
-        found = [row for row in self._rows(query, values) if draw(seed, row["run_id"], row["stage"]) < share]
+        """Put the steps that another seed draws from the runs of a query into a table."""
+        lots = " UNION ALL ".join(
+            f"SELECT cell, run_id, '{stage}' AS stage FROM chosen WHERE {stage}_lot IS NOT NULL" for stage in STAGES
+        )
+        rows = self._rows(f"WITH chosen AS ({query}) {lots}", values)
+        found = [row for row in rows if draw(seed, row["run_id"], row["stage"]) < share]
         database = self._open()
         database.do("CREATE OR REPLACE TEMP TABLE drawn (cell VARCHAR, run_id VARCHAR, stage VARCHAR)")
         columns = [[row[name] for row in found] for name in ("cell", "run_id", "stage")]
@@ -217,37 +170,25 @@ class ManyRuns:
         Raises:
             BadSelection
         """
-        one, two = self.stats(None, first), self.stats(None, second)
-        nobody = _group({"key": None, "n": 0})
-        a, b = (one or [nobody])[0], (two or [nobody])[0]
+        query, values = marked(first, second)
+        a, b = self._sides(first, second, query, values)
         apart = difference((a.success.successes, a.success.n), (b.success.successes, b.success.n))
         for how, keys in (("seed", ("seed",)), ("square", ("pick_key", "place_key"))):
-            counts = self._pairs(first, second, keys)
+            counts = self._rows(pairs_sql(query, keys), values)[0]
             if counts["pairs"]:
                 four = (counts["both"], counts["only_first"], counts["only_second"], counts["neither"])
                 undecided = counts["pairs"] - sum(four)
                 return Comparison(a, b, apart, how, sum(four), undecided, *four, paired_difference(*four))
         return Comparison(a, b, apart, None, 0, 0, 0, 0, 0, 0, None)
 
-    def _pairs(self, first: Selection, second: Selection, keys: Sequence[str]) -> dict[str, int]:
-        named = ", ".join(keys)
-        known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-        sides, values = [], []
-        for selection in (first, second):
-            query, some = selection.sql()
-            values += some
-            sides.append(
-                f"(SELECT {named}, result, row_number() OVER (PARTITION BY {named} ORDER BY started, run_id) AS turn "
-                f"FROM ({query}) WHERE NOT dry_run AND {known})"
-            )
-        yes, no = "result = 'completed'", "result = 'failed'"
-        return self._rows(
-            "SELECT count(*) AS pairs, "
-            f"count(*) FILTER (a.{yes} AND b.{yes}) AS both, count(*) FILTER (a.{yes} AND b.{no}) AS only_first, "
-            f"count(*) FILTER (a.{no} AND b.{yes}) AS only_second, count(*) FILTER (a.{no} AND b.{no}) AS neither "
-            f"FROM {sides[0]} a JOIN {sides[1]} b USING ({named}, turn)",
-            values,
-        )[0]
+    def _sides(self, first: Selection, second: Selection, query: str, values: Sequence[Any]) -> tuple[Group, Group]:
+        """The groups of two marked sets: in one look at the runs where none is in both."""
+        found = {row["key"]: row for row in self._rows(group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query), values)}
+        if 3 in found:
+            found = {1: self._rows(group_sql("1", first.sql()[0]), first.sql()[1])[0]}
+            found[2] = self._rows(group_sql("2", second.sql()[0]), second.sql()[1])[0]
+        a, b = (group_of(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
+        return a, b
 
     def sql(self, text: str, *, limit: int = 1000) -> tuple[list[str], list[tuple[Any, ...]], bool]:
         """A person's own question in SQL; see `Database.ask`. It can only look, and only at the index.
@@ -258,7 +199,7 @@ class ManyRuns:
         self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
         database = self._open()
         if not self._locked:
-            database.lock()
+            database.lock([path for files in self._opened for path in files.all])
             self._locked = True
         return database.ask(text, limit)
 
@@ -282,7 +223,7 @@ class ManyRuns:
         source = f"SELECT {wanted} FROM ({query})"
         if table != "runs":
             inner = f"SELECT cell, run_id, started, number, unnest({table}) AS one FROM ({query})"
-            source = f"SELECT cell, run_id, {NESTED[table]} FROM ({inner})"
+            source = f"SELECT cell, run_id, one.* FROM ({inner})"
         self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
         yield from self._open().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
 
@@ -296,68 +237,33 @@ class ManyRuns:
 
     def _open(self) -> Database:
         """A database in which `runs` and the tables of its nested columns are the indexes as they are now."""
-        files = []
-        for index in self.indexes:
-            if index.files() is None:
-                index.refresh()
-            files.append(index.files())
+        files = [self._files_of(index) for index in self.indexes]
         if self._database is not None and files == self._opened:
             return self._database
         if self._database is not None:
             self._database.close()
         database = Database()
-        parts = []
-        for number, (label, found) in enumerate(zip(self.labels, files, strict=True)):
-            if found is None:
-                raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
-            parts.append(f"SELECT {quoted(label)} AS cell, * FROM ({found.open_in(database, f'cell_{number}')})")
+        parts = [
+            f"SELECT {quoted(label)} AS cell, * FROM ({found.sql()})"
+            for label, found in zip(self.labels, files, strict=True)
+        ]
         database.do(f"CREATE VIEW runs AS {' UNION ALL '.join(parts)}")
-        for name, of_each in NESTED.items():
+        for name in NESTED:
             inner = f"SELECT cell, run_id, unnest({name}) AS one FROM runs"
-            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, {of_each} FROM ({inner})")
-        self._database, self._opened, self._locked = database, list(files), False
+            database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, one.* FROM ({inner})")
+        self._database, self._opened, self._locked = database, files, False
         return database
 
-
-def _with_sessions(query: str) -> str:
-    """The runs of a query with the start of their session: what has no longer pause than `SESSION_PAUSE_MIN` in it."""
-    by_time = "OVER (PARTITION BY cell ORDER BY started, number)"
-    pause = f"started - lag(started) {by_time} <= INTERVAL {SESSION_PAUSE_MIN} MINUTE"
-    begun = (
-        f"SELECT *, CASE WHEN {pause} THEN NULL ELSE strftime(started, '%Y-%m-%d %H:%M') END AS begun FROM ({query})"
-    )
-    return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
-
-
-def _group_sql(key: str, query: str) -> str:
-    counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
-    return (
-        f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
-        "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, median(tip_dist_mm) AS tip_mm, "
-        "quantile_cont(tip_dist_mm, 0.9) AS tip_high_mm, count(tip_dist_mm) AS tips, median(duration_s) AS duration_s, "
-        "sum(duration_s) AS clock_s, "
-        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
-    )
+    @staticmethod
+    def _files_of(index: RunIndex) -> Files:
+        if index.files() is None:
+            index.refresh()
+        files = index.files()
+        if files is None:
+            raise RecordError("the index can't be made", next_step="free space in the system's temporary folder")
+        return files
 
 
-def _group(row: dict[str, Any]) -> Group:
-    results = {result: row[result] for result in RESULTS if row.get(result)}
-    decided = results.get("completed", 0) + results.get("failed", 0)
-    return Group(
-        key=row["key"],
-        n=row["n"],
-        results=results,
-        success=exact_rate(results.get("completed", 0), decided),
-        first_attempt=exact_rate(row.get("first_attempt", 0), decided),
-        tip_dx_mm=row.get("tip_dx_mm"),
-        tip_dz_mm=row.get("tip_dz_mm"),
-        tip_mm=row.get("tip_mm"),
-        tip_high_mm=row.get("tip_high_mm"),
-        tips=row.get("tips", 0),
-        duration_s=row.get("duration_s"),
-        attempts=row.get("attempts"),
-        units_per_h=results.get("completed", 0) * 3600 / row["clock_s"] if row.get("clock_s") else None,
-    )
-
-
-__all__ = ["GROUPS", "Comparison", "Group", "ManyRuns", "Page"]
+def _among(run_ids: Collection[str]) -> str:
+    """The condition that a run is one of these; its values are the names."""
+    return f"run_id IN ({', '.join('?' * len(run_ids)) or 'NULL'})"

@@ -6,187 +6,85 @@ can't differ. It decides nothing of its own: what stands is `verdicts.py`'s word
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from runs.corrections.table import CorrectedPhase, cell_key
 from runs.events import seconds_between
-from runs.queue import doubtful_step, draw
+from runs.index.shape import COLUMNS, JUDGED_NAMES
+from runs.queue import draw, drawn_from_the_confident, reasons_to_look
 from runs.rulings import came_to
 from runs.schema.geometry import TablePoint
 from runs.schema.run import RunLog
 from runs.schema.verdict import JudgedStage, Word
 from runs.verdicts import PERSON, Standing, not_taken_back, result_with, standing_in
 
-STAGES: tuple[JudgedStage, ...] = ("pick", "place")
-
 LIGHT_BAND = 20
 """Width of a band of light: the mean grey level of a trial's first picture, 0…255, in steps of this."""
 
-COLUMNS: dict[str, str] = {
-    "run_id": "VARCHAR",
-    "number": "INTEGER",
-    "state": "VARCHAR",
-    "problem": "VARCHAR",
-    "started_at": "VARCHAR",
-    "started": "TIMESTAMP",
-    "day": "VARCHAR",
-    "result": "VARCHAR",
-    "result_then": "VARCHAR",
-    "ended_stage": "VARCHAR",
-    "reason": "VARCHAR",
-    "family": "VARCHAR",
-    "dry_run": "BOOLEAN",
-    "recovered": "BOOLEAN",
-    "ruled": "BOOLEAN",
-    "schema": "INTEGER",
-    "duration_s": "DOUBLE",
-    "wall_s": "DOUBLE",
-    "attempts": "INTEGER",
-    "first_attempt": "BOOLEAN",
-    "seed": "BIGINT",
-    "profile": "VARCHAR",
-    "cell_id": "VARCHAR",
-    "arm": "VARCHAR",
-    "arm_kind": "VARCHAR",
-    "camera": "VARCHAR",
-    "code": "VARCHAR",
-    "judge": "VARCHAR",
-    "model": "VARCHAR",
-    "table_hash": "VARCHAR",
-    "corrections_hash": "VARCHAR",
-    "pick_key": "VARCHAR",
-    "place_key": "VARCHAR",
-    "block_x_m": "DOUBLE",
-    "block_z_m": "DOUBLE",
-    "block_yaw_deg": "DOUBLE",
-    "box_x_m": "DOUBLE",
-    "box_z_m": "DOUBLE",
-    "box_score": "DOUBLE",
-    "light_level": "DOUBLE",
-    "light": "VARCHAR",
-    "tip_dx_mm": "DOUBLE",
-    "tip_dz_mm": "DOUBLE",
-    "tip_dist_mm": "DOUBLE",
-    **{
-        f"{phase}_{name}": kind
-        for phase in ("pick", "place")
-        for name, kind in (
-            ("correction_dx_mm", "DOUBLE"),
-            ("correction_dz_mm", "DOUBLE"),
-            ("correction_n", "INTEGER"),
-            ("corrected", "BOOLEAN"),
-        )
-    },
-    "pick_residual_mm": "DOUBLE",
-    "place_residual_mm": "DOUBLE",
-    "moves": "INTEGER",
-    "moves_retried": "INTEGER",
-    "rejected_readings": "INTEGER",
-    "path_clearance_mm": "DOUBLE",
-    "judge_cost_usd": "DOUBLE",
-    "judge_s": "DOUBLE",
-    **{
-        f"{stage}_{name}": kind
-        for stage in ("pick", "place")
-        for name, kind in (
-            ("word", "VARCHAR"),
-            ("by", "VARCHAR"),
-            ("source", "VARCHAR"),
-            ("confidence", "DOUBLE"),
-            ("judged", "BOOLEAN"),
-            ("said", "VARCHAR"),
-            ("said_confidence", "DOUBLE"),
-            ("image", "VARCHAR"),
-            ("doubt", "DOUBLE"),
-            ("reasons", "VARCHAR[]"),
-            ("blind_reasons", "VARCHAR[]"),
-            ("lot", "DOUBLE"),
-        )
-    },
-    "lookups": "STRUCT(label VARCHAR, phase VARCHAR, method VARCHAR, attempt INTEGER, target_xz_m DOUBLE[], "
-    "x_residual_m DOUBLE, z_residual_m DOUBLE, total_residual_m DOUBLE, refined STRUCT(residual_mm DOUBLE), "
-    "max_dj_deg DOUBLE, guard_pass BOOLEAN, guard_reason VARCHAR)[]",
-    "stages": "STRUCT(name VARCHAR, outcome VARCHAR, attempt INTEGER, duration_s DOUBLE)[]",
-    "picks": "STRUCT(attempt INTEGER, verdict VARCHAR, x_residual_m DOUBLE, z_residual_m DOUBLE, residual_mm DOUBLE, "
-    "grip_holding BOOLEAN)[]",
-    "tips": "STRUCT(attempt INTEGER, diff STRUCT(dx_mm DOUBLE, dz_mm DOUBLE, dist_mm DOUBLE))[]",
-}
-"""The columns of the table of runs and their types in SQL."""
 
-NESTED: dict[str, str] = {
-    "lookups": "one.label, one.phase, one.method, one.attempt, one.target_xz_m[1] AS target_x_m, "
-    "one.target_xz_m[2] AS target_z_m, one.x_residual_m, one.z_residual_m, one.total_residual_m, "
-    "one.refined.residual_mm AS refined_residual_mm, one.max_dj_deg, one.guard_pass, one.guard_reason",
-    "stages": "one.name, one.outcome, one.attempt, one.duration_s",
-    "picks": "one.attempt, one.verdict, one.x_residual_m, one.z_residual_m, one.residual_mm, one.grip_holding",
-    "tips": "one.attempt, one.diff.dx_mm, one.diff.dz_mm, one.diff.dist_mm",
-}
-"""Columns that hold many of something; each is a table of its own in SQL as well, with these columns of each `one`."""
+_NOTHING: dict[str, Any] = dict.fromkeys(COLUMNS)
 
 
 def row_of(log: RunLog, run_id: str, state: str) -> dict[str, Any]:
-    """The row of a run.
+    """The row of a run: every column of `COLUMNS` in its order; what is not known is None.
 
     Args:
         log: the log with later rulings and verdicts in it, as `typed.decode` makes it.
         run_id: the name of its folder, which is what it is found by.
         state: complete, running or interrupted.
     """
-    made_with = log.provenance
-    ending = log.ending
-    standing = {stage: standing_in(log, stage) for stage in STAGES}
-    row: dict[str, Any] = {
-        "run_id": run_id,
-        "number": number_of(run_id),
-        "state": state,
-        "started_at": log.started_at,
-        "started": _plain_utc(log.started_at),
-        "day": log.started_at[:10],
-        "result": result_with(log, standing["pick"], standing["place"]) or state,
-        "result_then": log.result,
-        "ended_stage": ending.stage if ending is not None else None,
-        "reason": ending.reason if ending is not None else None,
-        "family": ending.family if ending is not None else None,
-        "dry_run": log.dry_run,
-        "recovered": log.recovered,
-        "ruled": bool(not_taken_back(log.rulings)),
-        "schema": log.schema_version if log.migrated_from is None else log.migrated_from,
-        "duration_s": log.duration_s if log.duration_s is not None else seconds_between(log.started_at, log.ended_at),
-        "wall_s": log.wall_s,
-        "attempts": len(log.pick_attempts),
-        "lookups": log.lookups,
-        "stages": log.stage_records,
-        "picks": log.pick_attempts,
-        "tips": [tip for tip in log.tip_measurements if tip.diff is not None],
-    }
+    pick, place = standing_in(log, "pick"), standing_in(log, "place")
+    row = _named(run_id, state)
+    row["started_at"], row["started"], row["day"] = log.started_at, _plain_utc(log.started_at), log.started_at[:10]
+    row["result"], row["result_then"] = result_with(log, pick, place) or state, log.result
+    row["dry_run"], row["recovered"] = log.dry_run, log.recovered
+    row["ruled"] = bool(log.rulings) and bool(not_taken_back(log.rulings))
+    row["schema"] = log.schema_version if log.migrated_from is None else log.migrated_from
+    took_s = log.duration_s
+    row["duration_s"] = took_s if took_s is not None else seconds_between(log.started_at, log.ended_at)
+    row["wall_s"] = log.wall_s
+    row["attempts"] = len(log.pick_attempts)
     row["first_attempt"] = row["result"] == "completed" and row["attempts"] == 1
-    if made_with is not None:
-        row["seed"] = made_with.seed
-        row["profile"] = made_with.profile
-        row["cell_id"] = made_with.cell_id
-        row["arm"] = made_with.arm_model
-        row["arm_kind"] = made_with.arm_kind
-        row["camera"] = made_with.camera
-        row["code"] = made_with.code_version
-        row["table_hash"] = made_with.table_hash
-        row["corrections_hash"] = made_with.corrections_hash
+    row["lookups"], row["stages"], row["picks"] = log.lookups, log.stage_records, log.pick_attempts
+    row["tips"] = [tip for tip in log.tip_measurements if tip.diff is not None]
+    if (ending := log.ending) is not None:
+        row["ended_stage"], row["reason"], row["family"] = ending.stage, ending.reason, ending.family
+    if (made_with := log.provenance) is not None:
+        row["seed"], row["profile"] = made_with.seed, made_with.profile
+        row["cell_id"], row["arm"], row["arm_kind"] = made_with.cell_id, made_with.arm_model, made_with.arm_kind
+        row["camera"], row["code"] = made_with.camera, made_with.code_version
+        row["table_hash"], row["corrections_hash"] = made_with.table_hash, made_with.corrections_hash
     _add_seen(row, log)
     _add_moved(row, log)
-    _add_judged(row, log, standing)
+    _add_judged(row, log, "pick", pick)
+    _add_judged(row, log, "place", place)
+    _add_judge(row, log)
     return row
 
 
 def unreadable_row(run_id: str, problem: str) -> dict[str, Any]:
     """The row of a run that can't be read: named, with what is wrong, and nothing else."""
-    return {"run_id": run_id, "number": number_of(run_id), "state": "unreadable", "result": "unreadable"} | {
+    return _named(run_id, "unreadable") | {
+        "result": "unreadable",
         "problem": problem,
         "dry_run": False,
         "recovered": False,
         "ruled": False,
         "attempts": 0,
     }
+
+
+def gone_row(run_id: str) -> dict[str, Any]:
+    """The row that says that a run of an older part of the index is no more."""
+    return _named(run_id, "gone")
+
+
+def _named(run_id: str, state: str) -> dict[str, Any]:
+    row = _NOTHING.copy()
+    row["run_id"], row["number"], row["state"] = run_id, number_of(run_id), state
+    return row
 
 
 def number_of(run_id: str) -> int:
@@ -216,11 +114,16 @@ def _add_seen(row: dict[str, Any], log: RunLog) -> None:
             row[f"{phase}_correction_n"], row[f"{phase}_corrected"] = use.n, use.applied
     level = _light_level(log)
     if level is not None:
-        low = int(level // LIGHT_BAND) * LIGHT_BAND
-        row["light_level"], row["light"] = level, f"{low:03d}-{low + LIGHT_BAND - 1:03d}"
-    last = next((tip.diff for tip in reversed(log.tip_measurements) if tip.diff is not None), None)
-    if last is not None:
+        row["light_level"], row["light"] = level, _light_band(level // LIGHT_BAND)
+    if row["tips"]:
+        last = row["tips"][-1].diff
         row["tip_dx_mm"], row["tip_dz_mm"], row["tip_dist_mm"] = last.dx_mm, last.dz_mm, last.dist_mm
+
+
+@cache
+def _light_band(number: float) -> str:
+    low = int(number) * LIGHT_BAND
+    return f"{low:03d}-{low + LIGHT_BAND - 1:03d}"
 
 
 def _light_level(log: RunLog) -> float | None:
@@ -229,7 +132,8 @@ def _light_level(log: RunLog) -> float | None:
         if shot.mean_level is not None:
             return shot.mean_level
     for verdict in log.verdicts:
-        level = verdict.audit.measurements.get("mean_level")
+        measured: Any = verdict.audit.measurements  # as `typed.decode` makes them, that one figure alone
+        level = measured.mean_level
         if isinstance(level, int | float):
             return float(level)
     return None
@@ -242,14 +146,19 @@ def _key(phase: CorrectedPhase, xz_m: TablePoint | None) -> str | None:
 def _add_moved(row: dict[str, Any], log: RunLog) -> None:
     """Residuals are those of the last lookup of each kind: of the commanded pose, else of the row that was taken."""
     for lookup in log.lookups:
-        name = {"pick": "pick_residual_mm", "place_withblock": "place_residual_mm"}.get(lookup.phase)
-        if name is not None:
-            row[name] = _residual_mm(lookup)
-    row["moves"] = len(log.moves)
-    row["moves_retried"] = sum(move.retried for move in log.moves)
-    row["rejected_readings"] = sum(move.rejected_readings or 0 for move in log.moves)
-    clearances = [move.path_clearance_mm for move in log.moves if move.path_clearance_mm is not None]
-    row["path_clearance_mm"] = min(clearances) if clearances else None
+        if lookup.phase == "pick":
+            row["pick_residual_mm"] = _residual_mm(lookup)
+        elif lookup.phase == "place_withblock":
+            row["place_residual_mm"] = _residual_mm(lookup)
+    retried = rejected = 0
+    least_mm: float | None = None
+    for move in log.moves:
+        retried += move.retried
+        rejected += move.rejected_readings or 0
+        if move.path_clearance_mm is not None and (least_mm is None or move.path_clearance_mm < least_mm):
+            least_mm = move.path_clearance_mm
+    row["moves"], row["moves_retried"] = len(log.moves), retried
+    row["rejected_readings"], row["path_clearance_mm"] = rejected, least_mm
 
 
 def _residual_mm(lookup: Any) -> float | None:
@@ -260,27 +169,33 @@ def _residual_mm(lookup: Any) -> float | None:
     return float((lookup.x_residual_m**2 + lookup.z_residual_m**2) ** 0.5 * 1000)
 
 
-def _add_judged(row: dict[str, Any], log: RunLog, standings: Mapping[JudgedStage, Standing | None]) -> None:
-    costs = [v.audit.cost_usd for v in log.verdicts if v.audit.cost_usd is not None]
-    seconds = [v.audit.seconds for v in log.verdicts if v.audit.seconds is not None]
-    row["judge_cost_usd"], row["judge_s"] = (sum(costs) if costs else None), (sum(seconds) if seconds else None)
-    for stage in STAGES:
-        standing = standings[stage]
-        row[f"{stage}_judged"] = came_to(log, stage)
-        if standing is not None:
-            row[f"{stage}_word"], row[f"{stage}_by"] = standing.word, standing.by
-            row[f"{stage}_source"], row[f"{stage}_confidence"] = standing.source, standing.confidence
-        machine = _machine_said(log, stage)
-        if machine is not None:
-            row[f"{stage}_said"], row[f"{stage}_said_confidence"] = machine
-        if row["state"] == "running":
-            continue
-        item = doubtful_step(log, row["run_id"], stage, standing, share=1.0)
-        if item is not None:
-            row[f"{stage}_doubt"], row[f"{stage}_reasons"] = item.doubt, item.reasons
-            row[f"{stage}_blind_reasons"] = item.blind_reasons
-            row[f"{stage}_image"] = item.image
-            row[f"{stage}_lot"] = draw(0, row["run_id"], stage) if item.drawn else None
+def _add_judged(row: dict[str, Any], log: RunLog, stage: JudgedStage, standing: Standing | None) -> None:
+    """What stands for a step, what the machine said of it, and what a person should look at it for."""
+    word, by, source, sure = (None, None, None, None) if standing is None else _stands(standing)
+    image = doubt = texts = blind = lot = None
+    reasons = None if row["state"] == "running" else reasons_to_look(log, stage, standing)
+    if reasons is not None:
+        judgment = log.judgments.get(stage)
+        image = None if judgment is None else judgment.image
+        if not reasons:
+            lot = draw(0, row["run_id"], stage)
+            doubt = drawn_from_the_confident(word, sure).doubt
+        else:
+            doubt = reasons[0].doubt
+            texts = [reason.text for reason in reasons]
+            blind = list(dict.fromkeys([reason.blind for reason in reasons]))
+    judged = came_to(log, stage)
+    said = (word, by, source, sure, judged, *_machine_said(log, stage), image, doubt, texts, blind, lot)
+    row.update(zip(JUDGED_NAMES[stage], said, strict=True))
+
+
+def _add_judge(row: dict[str, Any], log: RunLog) -> None:
+    for verdict in log.verdicts:
+        audit = verdict.audit
+        if audit.cost_usd is not None:
+            row["judge_cost_usd"] = (row["judge_cost_usd"] or 0) + audit.cost_usd
+        if audit.seconds is not None:
+            row["judge_s"] = (row["judge_s"] or 0) + audit.seconds
     judged = log.judgments.get("place") or log.judgments.get("pick")
     row["model"] = judged.model if judged is not None else None
     row["judge"] = log.provenance.judge if log.provenance is not None else None
@@ -288,13 +203,17 @@ def _add_judged(row: dict[str, Any], log: RunLog, standings: Mapping[JudgedStage
         row["judge"] = log.verdicts[-1].audit.judge if log.verdicts else row["model"]
 
 
-def _machine_said(log: RunLog, stage: JudgedStage) -> tuple[Word | None, float | None] | None:
+def _stands(standing: Standing) -> tuple[Any, ...]:
+    return standing.word, standing.by, standing.source, standing.confidence
+
+
+def _machine_said(log: RunLog, stage: JudgedStage) -> tuple[Word | None, float | None]:
     """What the machine judge itself said last, whatever stands now; a field log keeps that in its judgment."""
-    said = [v for v in log.verdicts if v.stage == stage and v.audit.judge != PERSON]
-    if said:
-        return said[-1].verdict, said[-1].confidence
+    for verdict in reversed(log.verdicts):
+        if verdict.stage == stage and verdict.audit.judge != PERSON:
+            return verdict.verdict, verdict.confidence
     judgment = log.judgments.get(stage)
-    return None if judgment is None or log.verdicts else (judgment.vlm_verdict, judgment.confidence)
+    return (None, None) if judgment is None or log.verdicts else (judgment.vlm_verdict, judgment.confidence)
 
 
 def _plain_utc(text: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from runs.errors import Family, RecordError
-from runs.index.row import COLUMNS
+from runs.index.shape import COLUMNS
 
 GROUPS: dict[str, str] = {
     "square": "pick_key",
@@ -136,7 +136,19 @@ class Selection:
 
     def sql(self, of: str = "runs") -> tuple[str, list[Any]]:
         """A query for the selected rows of `of`, and its values."""
-        clauses, values = [], []
+        where, values = self._where()
+        newest = f" ORDER BY started DESC NULLS LAST, number DESC LIMIT {int(self.last)}" if self.last else ""
+        return f"SELECT * FROM {of} WHERE {where}{newest}", values
+
+    def holds(self) -> tuple[str, list[Any]]:
+        """Whether a row of `runs` is selected, as an expression, and its values."""
+        if not self.last:
+            return self._where()
+        query, values = self.sql()
+        return f"(cell, run_id) IN (SELECT (cell, run_id) FROM ({query}))", values
+
+    def _where(self) -> tuple[str, list[Any]]:
+        clauses, values = ["true"], []
         for condition in self.conditions:
             clause, some = condition.sql()
             clauses.append(clause)
@@ -148,9 +160,7 @@ class Selection:
         if self.run_ids is not None:
             clauses.append("run_id IN (SELECT unnest(?::VARCHAR[]))")
             values.append(list(self.run_ids))
-        where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
-        newest = f" ORDER BY started DESC NULLS LAST, number DESC LIMIT {int(self.last)}" if self.last else ""
-        return f"SELECT * FROM {of}{where}{newest}", values
+        return " AND ".join(clauses), values
 
 
 def order_of(sort: str) -> str:

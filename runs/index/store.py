@@ -1,6 +1,6 @@
 """The index of one folder of runs: made, kept up to date, made again. It lies in `.index/` beside the runs.
 
-Two files hold it: the bulk, and what changed since, with a small file that names the two that belong together
+Files of columns hold it: the bulk, and what changed since, with a small file that names those that belong together
 and is replaced last. So a reader always finds a whole index, two processes at once do no harm, and a process that is
 killed leaves the old one. Whatever is missing, damaged or of another version is made again from the folders. Where the
 folder can't be written, the index is made for this process alone and thrown away.
@@ -24,15 +24,14 @@ from typing import Any
 
 from filelock import FileLock
 
-from runs.errors import StorageUnwritable
-from runs.files import write_atomic
-from runs.index.database import Database, IndexDamaged, from_json, quoted
-from runs.index.row import COLUMNS
-from runs.index.scan import Seen, look, row_at, rows_in_files
-from runs.index.typed import Undecodable, encode_line, pack, unpack_seen
+from runs.files import storage, write_atomic
+from runs.index.database import Database, IndexDamaged, in_files
+from runs.index.scan import Seen, look, rows_in_files, write_rows
+from runs.index.shape import COLUMNS
+from runs.index.typed import Undecodable, pack, unpack_seen
 from runs.store import state_of
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Goes up when a row means something else although its columns are the same."""
 
 FOLDER = ".index"
@@ -43,8 +42,6 @@ MANY_RUNS = 20_000
 
 TRUSTED_S = 600.0
 """Beyond `MANY_RUNS`, how long a look at every folder is good for while nothing was noted as changed."""
-
-_FILES_AT_ONCE = 10
 
 _SETTLED_NS = 1_000_000_000
 """A folder that changed less than this before it was looked at may change again within the same tick of its clock."""
@@ -61,20 +58,22 @@ Progress = Callable[[str], None]
 class Files:
     """The files of an index as they belong together."""
 
-    folder: Path
-    base: Path
+    base: tuple[Path, ...]
     delta: Path | None
 
-    def open_in(self, database: Database, name: str) -> str:
-        """Open them in a database under this name; all runs, each once, as SQL."""
-        database.attach(self.base, f"{name}_base")
-        base = f"SELECT * FROM {name}_base.runs"
+    @property
+    def all(self) -> list[Path]:
+        """Every file."""
+        return [*self.base, *([self.delta] if self.delta is not None else [])]
+
+    def sql(self) -> str:
+        """All runs, each once."""
         if self.delta is None:
-            return base
-        database.attach(self.delta, f"{name}_delta")
+            return in_files(self.base)
+        delta = in_files([self.delta])
         return (
-            f"{base} WHERE run_id NOT IN (SELECT run_id FROM {name}_delta.runs) "
-            f"UNION ALL SELECT * FROM {name}_delta.runs WHERE state <> 'gone'"
+            f"{in_files(self.base)} WHERE run_id NOT IN (SELECT run_id FROM ({delta})) "
+            f"UNION ALL {delta} WHERE state <> 'gone'"
         )
 
 
@@ -128,8 +127,7 @@ class RunIndex:
         """
         begun = time.perf_counter()
         with self._turn():
-            seen = look(self.runs_dir)
-            self._rebuild(seen, processes, progress)
+            seen = self._rebuild(processes, progress)
         return Refreshed("rebuilt", len(seen.names), len(seen.names), time.perf_counter() - begun)
 
     def files(self) -> Files | None:
@@ -137,9 +135,11 @@ class RunIndex:
         note = self._note()
         if note is None:
             return None
-        base, delta = self.folder / note["base"], note["delta"]
-        files = Files(self.folder, base, None if delta is None else self.folder / delta)
-        return files if base.is_file() and (files.delta is None or files.delta.is_file()) else None
+        delta = note["delta"]
+        files = Files(
+            tuple(self.folder / name for name in note["base"]), None if delta is None else self.folder / delta
+        )
+        return files if all(path.is_file() for path in files.all) else None
 
     def close(self) -> None:
         """Throw away an index that was made for this process alone."""
@@ -152,8 +152,8 @@ class RunIndex:
             note = json.loads((self.folder / CURRENT).read_bytes())
             if note["columns"] != _COLUMNS_HASH:
                 return None
-            names = [note["base"], note["seen"], *([note["delta"]] if note["delta"] is not None else [])]
-            if any("/" in name or os.sep in name for name in names):
+            names = [*note["base"], note["seen"], *([note["delta"]] if note["delta"] is not None else [])]
+            if not note["base"] or any("/" in name or os.sep in name for name in names):
                 return None
             return {**note, "checked_at": float(note["checked_at"]), "unfinished": dict(note["unfinished"])}
         except (OSError, ValueError, TypeError, KeyError):
@@ -193,11 +193,10 @@ class RunIndex:
                 lock.release()
 
     def _update(self, progress: Progress | None) -> tuple[str, int, int]:
-        seen = look(self.runs_dir)
         note, files, before = self._note(), self.files(), self._seen()
         if note is None or files is None or before is None:
-            self._rebuild(seen, None, progress)
-            return "rebuilt", len(seen.names), len(seen.names)
+            return self._made_again(progress)
+        seen = look(self.runs_dir)
         changed, gone = _differences(before, seen)
         known = set(changed) | set(gone)
         changed += [
@@ -210,82 +209,77 @@ class RunIndex:
                 self._write_note({**note, **_as_noted(seen)})
             return "current", len(seen.names), 0
         if len(changed) > max(2000, len(seen.names) // 4):
-            self._rebuild(seen, None, progress)
-            return "rebuilt", len(seen.names), len(changed)
-        news = [row_at(self.runs_dir / name) for name in changed]
+            return self._made_again(progress)
         try:
-            self._add(files, news, gone, seen, note)
+            self._add(files, changed, gone, seen, note)
         except IndexDamaged:
-            self._rebuild(seen, None, progress)
-            return "rebuilt", len(seen.names), len(seen.names)
-        return "updated", len(seen.names), len(news) + len(gone)
+            return self._made_again(progress)
+        return "updated", len(seen.names), len(changed) + len(gone)
 
-    def _add(self, files: Files, news: list[dict[str, Any]], gone: list[str], seen: Seen, note: dict[str, Any]) -> None:
-        lines = [encode_line(row) for row in news]
-        lines += [encode_line({"run_id": name, "state": "gone"}) for name in gone]
+    def _made_again(self, progress: Progress | None) -> tuple[str, int, int]:
+        seen = self._rebuild(None, progress)
+        return "rebuilt", len(seen.names), len(seen.names)
+
+    def _add(self, files: Files, changed: list[str], gone: list[str], seen: Seen, note: dict[str, Any]) -> None:
         token = secrets.token_hex(6)
-        rows = self.folder / f"rows-{token}.json"
-        names = {row["run_id"] for row in news} | set(gone)
-        unfinished = {name: state for name, state in note["unfinished"].items() if name not in names}
-        unfinished |= {row["run_id"]: row["state"] for row in news if row["state"] in _UNFINISHED}
-        with self._writing(rows) as database:
-            rows.write_bytes(b"".join(lines))
-            delta = self.folder / f"delta-{token}.duckdb"
-            query = from_json([rows], COLUMNS)
+        news, delta = self.folder / f"news-{token}.parquet", self.folder / f"delta-{token}.parquet"
+        unfinished = {name: state for name, state in note["unfinished"].items() if name not in {*changed, *gone}}
+        with self._writing(news) as database:
+            unfinished |= write_rows(self.runs_dir, changed, news, gone)[1]
+            query = in_files([news])
             if files.delta is not None:
-                database.attach(files.delta, "before")
-                query += f" UNION ALL SELECT * FROM before.runs WHERE run_id NOT IN {_listed(names)}"
-            database.write([query], delta)
-            base = files.base
-            database.attach(delta, "now")
-            if database.rows("SELECT count(*) AS n FROM now.runs")[0]["n"] > max(2000, len(seen.names) // 20):
-                database.do("DETACH now")
-                base = self.folder / f"base-{token}.duckdb"
-                database.write([Files(self.folder, files.base, delta).open_in(database, "whole")], base)
-        self._switch(seen, base, None if base != files.base else delta, unfinished)
+                own = f"SELECT run_id FROM ({query})"
+                query += f" UNION ALL {in_files([files.delta])} WHERE run_id NOT IN ({own})"
+            database.write(query, delta)
+            base = [path.name for path in files.base]
+            n = database.rows(f"SELECT count(*) AS n FROM ({in_files([delta])})")[0]["n"]
+            whole = n > max(2000, len(seen.names) // 20)
+            if whole:
+                base = [f"base-{token}.parquet"]
+                database.write(Files(files.base, delta).sql(), self.folder / base[0])
+        self._switch(seen, base, None if whole else delta.name, unfinished)
 
-    def _rebuild(self, seen: Seen, processes: int | None, progress: Progress | None) -> None:
-        if progress is not None and len(seen.names) > 1000:
-            progress(f"reading {len(seen.names):,} runs into the index")
-        token = secrets.token_hex(6)
-        rows = self.folder / f"rows-{token}"
-        base = self.folder / f"base-{token}.duckdb"
-        with self._writing(rows) as database:
-            rows.mkdir(parents=True)
-            files = rows_in_files(self.runs_dir, seen.names, rows, processes=processes)
-            parts = [files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE)]
-            database.write([from_json(part, COLUMNS) for part in parts], base)
-            database.attach(base, "made_now")
-            found = database.rows(f"SELECT run_id, state FROM made_now.runs WHERE state IN {_listed(set(_UNFINISHED))}")
-        self._switch(seen, base, None, {row["run_id"]: row["state"] for row in found})
+    def _rebuild(self, processes: int | None, progress: Progress | None) -> Seen:
+        def told(n: int) -> None:
+            if progress is not None and n > 1000:
+                progress(f"reading {n:,} runs into the index")
+
+        base = self.folder / f"base-{secrets.token_hex(6)}"
+        with storage(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                seen, files, unfinished = rows_in_files(self.runs_dir, base, processes=processes, told=told)
+            except BaseException:
+                for half_made in self.folder.glob(f"{base.name}-*"):
+                    half_made.unlink(missing_ok=True)
+                raise
+        self._switch(seen, [path.name for path in files], None, unfinished)
+        return seen
 
     @contextlib.contextmanager
     def _writing(self, scratch: Path) -> Iterator[Database]:
-        """A database to write with; `scratch`, a file or folder of rows, is gone afterwards."""
+        """A database to write with; the file `scratch` is gone afterwards."""
         try:
-            with Database() as database:
+            with storage(self.folder), Database() as database:
                 yield database
-        except OSError as error:
-            raise StorageUnwritable(self.folder, (error.strerror or str(error)).lower(), errno=error.errno) from error
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
             with contextlib.suppress(OSError):
                 scratch.unlink(missing_ok=True)
 
-    def _switch(self, seen: Seen, base: Path, delta: Path | None, unfinished: dict[str, str]) -> None:
+    def _switch(self, seen: Seen, base: list[str], delta: str | None, unfinished: dict[str, str]) -> None:
         kept = self.folder / f"seen-{secrets.token_hex(6)}.bin"
         kept.write_bytes(pack([seen.names, seen.stamps.tobytes()]))
         self._write_note(
             {
                 "columns": _COLUMNS_HASH,
-                "base": base.name,
-                "delta": None if delta is None else delta.name,
+                "base": base,
+                "delta": delta,
                 "seen": kept.name,
                 "unfinished": unfinished,
                 **_as_noted(seen),
             }
         )
-        self._tidy({CURRENT, base.name, kept.name, delta.name if delta is not None else ""})
+        self._tidy({CURRENT, *base, kept.name, delta or ""})
 
     def _write_note(self, note: dict[str, Any]) -> None:
         write_atomic(self.folder / CURRENT, json.dumps(note).encode())
@@ -314,16 +308,9 @@ class RunIndex:
         return Seen(names, stamps, int(note["folder_ns"])) if len(stamps) == 3 * len(names) else None
 
 
-_UNFINISHED = ("running", "interrupted")
-
-
 def _as_noted(seen: Seen) -> dict[str, Any]:
     settled = time.time_ns() - seen.folder_ns > _SETTLED_NS
     return {"runs": len(seen.names), "folder_ns": seen.folder_ns if settled else 0, "checked_at": time.time()}
-
-
-def _listed(names: set[str]) -> str:
-    return "(" + ", ".join(quoted(name) for name in sorted(names)) + ")"
 
 
 def _differences(before: Seen, seen: Seen) -> tuple[list[str], list[str]]:

@@ -29,9 +29,7 @@ class _Look(_Part):
     block_xz_m: XZ | None
     box_xz_m: XZ | None
     box_score: float | None = None
-    block_score: float | None = None
     block: _Yaw | None = None
-    box: _Yaw | None = None
 
 
 class _Refined(_Part):
@@ -54,17 +52,12 @@ class _Lookup(_Part):
 
 
 class _Move(_Part):
-    label: str
-    arrived: bool
     retried: bool
-    post_max_delta_deg: float | None
     rejected_readings: int | None = None
     path_clearance_mm: float | None = None
 
 
 class _Capture(_Part):
-    label: str
-    image: str
     mean_level: float | None = None
 
 
@@ -133,12 +126,16 @@ class _Stage(_Part):
     attempt: int | None = None
 
 
+class _Measured(_Part):
+    mean_level: Any = None
+
+
 class _Audit(_Part):
     judge: str
     model: str | None = None
     cost_usd: float | None = None
     seconds: float | None = None
-    measurements: dict[str, Any] = {}
+    measurements: _Measured = msgspec.field(default_factory=_Measured)
 
 
 class _Verdict(_Part):
@@ -225,8 +222,10 @@ def decode(text: bytes, *, rulings: bytes = b"", rejudged: bytes = b"") -> RunLo
     """
     try:
         log = _log.decode(text)
-        log.rulings += [_ruling.decode(line) for line in rulings.split(b"\n")[:-1]]
-        log.rejudged += [_rejudged.decode(line) for line in rejudged.split(b"\n")[:-1]]
+        if rulings:
+            log.rulings += [_ruling.decode(line) for line in rulings.split(b"\n")[:-1]]
+        if rejudged:
+            log.rejudged += [_rejudged.decode(line) for line in rejudged.split(b"\n")[:-1]]
     except (msgspec.DecodeError, RecursionError) as error:
         raise Undecodable(str(error)) from None
     return cast(RunLog, log)

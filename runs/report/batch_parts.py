@@ -10,7 +10,8 @@ from statistics import median
 from typing import Any
 
 from runs.agreement import Confusion, Label, Sure, reliability
-from runs.index.questions import Group, ManyRuns
+from runs.index.groups import Group
+from runs.index.questions import ManyRuns
 from runs.index.select import Selection
 from runs.report.bricks import FIGURES, badge, figure, part, rate_text, rate_tile, section, table, tile
 from runs.report.charts import bars, rate_chart, reliability_chart, tip_against_n

@@ -14,15 +14,9 @@ from runs.report.bricks import badge, section
 from runs.report.markup import Child, Markup, tag
 from runs.report.page import contents, page
 from runs.report.pictures import pictures_of
-from runs.report.run_parts import (
-    LEGEND,
-    RUN_CONTENTS,
-    before_and_after,
-    run_head,
-    run_sections,
-    verdict_cards,
-    where,
-)
+from runs.report.run_parts import RUN_CONTENTS, run_head, run_sections
+from runs.report.run_places import where
+from runs.report.run_verdicts import LEGEND, before_and_after, verdict_cards
 from runs.store import StoredRun, open_folder
 
 DETAILED = 24
@@ -100,8 +94,9 @@ def _in_full(batch: Batch, told: Sequence[dict[str, object]]) -> Markup:
 
 def _folded(stored: StoredRun, row: dict[str, object], *, open_: bool) -> Markup:
     log = stored.log
-    only = ("detect_1", "pick", "place")
-    shown = pictures_of(log, stored.entry.folder, wide_px=560, only=only)
+    labels = [capture.label for capture in log.vlm_captures]
+    first = next((label for label in labels if label.startswith("detect")), "detect")  # detect, or the first of several
+    shown = pictures_of(log, stored.entry.folder, wide_px=560, only=(first, "pick", "place"))
     seen = [each for each in shown if each.data_uri is not None]
     missing = tag("p", "Its pictures are not there.", class_="quiet") if shown and not seen else None
     reason = log.ending.reason if log.ending is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,30 @@ from filelock import FileLock
 from runner.cell import open_cell
 from runner.rig import Request, build_rig
 from runner.trial.stop import StopSwitch
+
+STAGES = (
+    "stage1", "stage2", "stage3_approach_pick", "stage4_pick", "stage5", "stage6", "stage7_approach_place",
+    "stage8_place", "stage9", "stage9b_judge_place", "stage10",
+)  # fmt: skip
+
+
+@pytest.fixture
+def stages() -> tuple[str, ...]:
+    """The stages of a trial in which nothing goes wrong, in their order."""
+    return STAGES
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`each_stage(quick=…, name=values…)`: a test for each stage and each value of the others, slow but for `quick`."""
+    mark = metafunc.definition.get_closest_marker("each_stage")
+    if mark is None:
+        return
+    others = {name: values for name, values in mark.kwargs.items() if name != "quick"}
+    sets = []
+    for each in product(STAGES, *others.values()):
+        is_quick = (each if others else each[0]) in mark.kwargs["quick"]
+        sets.append(pytest.param(*each, marks=() if is_quick else pytest.mark.slow))
+    metafunc.parametrize(("stage", *others), sets)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import pytest
-from scipy.stats import multinomial
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import fisher_exact, multinomial
 
 from runs.comparison import difference, fisher, paired_difference
 
@@ -20,6 +24,22 @@ def test_fishers_tea():
     assert fisher(3, 1, 1, 3) == pytest.approx(0.4857, abs=1e-4)
     assert fisher(4, 0, 0, 4) == pytest.approx(2 / 70, abs=1e-9)
     assert fisher(0, 0, 5, 5) == 1.0
+
+
+@given(st.tuples(*[st.integers(0, 60)] * 4))
+def test_fisher_is_the_sum_over_all_tables_at_most_as_likely(table):
+    a, b, c, d = table
+    rows, column, n = a + b, a + c, a + b + c + d
+    ways = [comb(rows, k) * comb(n - rows, column - k) for k in range(max(0, column - c - d), min(rows, column) + 1)]
+    here = ways[a - max(0, column - c - d)]
+    assert fisher(*table) == pytest.approx(sum(w for w in ways if w <= here) / sum(ways), rel=1e-8)
+
+
+def test_fisher_of_a_hundred_thousand_runs():
+    assert fisher(70_000, 30_000, 70_200, 29_800) == pytest.approx(
+        fisher_exact([[70_000, 30_000], [70_200, 29_800]])[1]
+    )
+    assert fisher(90_000, 10_000, 10_000, 90_000) == 0.0
 
 
 def test_pairs_say_more_than_two_heaps():

@@ -103,7 +103,8 @@ def corrections(many: ManyRuns, selection: Selection, step: str) -> Plot:
         )
     data = [{"square": a.key, "dx_mm": a.dx_mm, "dz_mm": a.dz_mm, "n": a.n, "applied": a.solid} for a in arrows]
     drawing = arrow_map(arrows, "corrections by square, five times as long as on the table", "correction")
-    return Plot(data, drawing, [*character_map(signs, "where each correction points"), table])
+    told = [*character_map(signs, "where each correction points"), *([table] if arrows else [])]
+    return Plot(data, drawing, told)
 
 
 def error(many: ManyRuns, selection: Selection, step: str) -> Plot:

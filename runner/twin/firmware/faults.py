@@ -15,7 +15,8 @@ from runner.twin.camera_faults import EVERY_CAMERA_FAULT, CameraFault
 from runner.twin.errors import UnknownFault
 from runner.twin.firmware.commands import DONE, Commands, Kind
 from runner.twin.firmware.controller import Controller
-from runner.twin.firmware.fault_kinds import EVERY_FAULT, Fault
+from runner.twin.firmware.fault import Fault
+from runner.twin.firmware.fault_kinds import EVERY_FAULT
 from runner.twin.firmware.ports import Reply
 from runner.twin.setup import Twin
 from runner.twin.streams import stream

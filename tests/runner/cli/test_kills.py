@@ -24,19 +24,6 @@ from runs.store import RunStore
 ROOT = Path(__file__).resolve().parents[3]
 SEED = "13"
 QUICK = ("arm.speed_percent=60", "arm.send_wait_s=0.3", "camera.captures=1", "gripper.pre_release_wait_s=0")
-STAGES = [
-    "stage1",
-    "stage2",
-    "stage3_approach_pick",
-    "stage4_pick",
-    "stage5",
-    "stage6",
-    "stage7_approach_place",
-    "stage8_place",
-    "stage9",
-    "stage9b_judge_place",
-    "stage10",
-]
 HOLDING = {"stage7_approach_place", "stage8_place"}
 MAY_HOLD = HOLDING | {"stage5", "stage6", "stage9"}
 KILLED = signal.SIGKILL
@@ -82,18 +69,7 @@ def check_block(truth: dict[str, Any]) -> None:
     assert np.abs(truth["block_m"]).max() < 0.45
 
 
-CASES = [(how, stage) for how in (signal.SIGINT, signal.SIGTERM, KILLED) for stage in STAGES]
-
-
-@pytest.mark.parametrize(
-    ("how", "stage"),
-    [
-        pytest.param(how, stage, id=f"{how.name}-{stage}", marks=pytest.mark.slow)
-        if (how, stage) != (KILLED, "stage7_approach_place")
-        else pytest.param(how, stage, id=f"{how.name}-{stage}")
-        for how, stage in CASES
-    ],
-)
+@pytest.mark.each_stage(how=(signal.SIGINT, signal.SIGTERM, KILLED), quick=[("stage7_approach_place", KILLED)])
 def test_a_run_that_is_ended_leaves_arm_block_and_log_in_order(serve, cell_copy, how, stage):
     told = serve("--tcp", "0", "--speedup", "6", cell=cell_copy).ready()
     control = TwinControl(Addresses.model_validate({k: v for k, v in told.items() if k != "cell"}))

@@ -82,13 +82,30 @@ def check(python, log, folder, path, more_path=""):
     assert np.datetime64(found["first"], "ns") == np.datetime64(log.started_at.removesuffix("Z"))
 
 
+def check_a_log_without_times(python, field_log, tmp_path, more_path=""):
+    entry = RunStore(tmp_path / "field" / "runs").adopt("run_0001_20260703_132310", field_log.read_bytes(), {})
+    words = ["runs", "export", "rerun", "--cell", str(tmp_path / "field"), "--out", str(tmp_path / "field.rrd")]
+    done = subprocess.run(
+        [python, "-c", "from runner.cli.main import main; main()", *words],
+        capture_output=True, text=True, check=False, cwd=ROOT, env={"PYTHONPATH": f"{ROOT}{more_path}"},
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert f"{entry.run_id}: its records carry no times" in " ".join(done.stderr.split())
+    assert not (tmp_path / "field.rrd").exists()
+
+
 def test_the_viewers_reader_opens_it(run_folder, tmp_path):
     pytest.importorskip("rerun", reason="the extra trialcell[view] is not installed")
     check(sys.executable, *run_folder, tmp_path / "x.rrd")
 
 
+def test_a_log_without_times_makes_no_empty_recording(field_log, tmp_path):
+    pytest.importorskip("rerun", reason="the extra trialcell[view] is not installed")
+    check_a_log_without_times(sys.executable, field_log, tmp_path)
+
+
 @pytest.mark.slow
-def test_the_viewers_reader_opens_it_in_an_environment_of_its_own(run_folder, tmp_path):
+def test_the_viewers_reader_opens_it_in_an_environment_of_its_own(run_folder, field_log, tmp_path):
     home = tmp_path / "viewer"
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     python = str(home / "bin" / "python")
@@ -99,3 +116,4 @@ def test_the_viewers_reader_opens_it_in_an_environment_of_its_own(run_folder, tm
         pytest.skip(f"rerun-sdk can't be installed here: {got.stderr[-200:]}")
     ours = Path(cv2.__file__).parents[1]  # what we stand on comes from here, the viewer from there
     check(python, *run_folder, tmp_path / "x.rrd", f":{ours}")
+    check_a_log_without_times(python, field_log, tmp_path, f":{ours}")

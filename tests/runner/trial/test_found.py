@@ -131,30 +131,7 @@ def _desk(cell) -> Iterator[Desk]:
         yield Desk(rig, arm, RunStore(opened.runs_dir))
 
 
-STAGES = [
-    "stage1",
-    "stage2",
-    "stage3_approach_pick",
-    "stage4_pick",
-    "stage5",
-    "stage6",
-    "stage7_approach_place",
-    "stage8_place",
-    "stage9",
-    "stage9b_judge_place",
-    "stage10",
-]
-READINGS_QUICK = {"stage8_place": 2}
-
-
-@pytest.mark.parametrize(
-    ("stage", "after"),
-    [
-        pytest.param(stage, after, marks=() if READINGS_QUICK.get(stage) == after else pytest.mark.slow)
-        for stage in STAGES
-        for after in (0, 2, 5)
-    ],
-)
+@pytest.mark.each_stage(after=(0, 2, 5), quick=[("stage8_place", 2)])
 def test_the_next_trial_says_what_it_found_and_goes_on_to_its_end(desk, stage, after):
     if desk.run(die_in=stage, after=after) is not None:
         pytest.skip("that stage reads the arm less often")

@@ -23,27 +23,10 @@ from runs.store import RunStore
 ROOT = Path(__file__).resolve().parents[3]
 CLI = "from runner.cli.main import main; main()"
 ANSWERS = {"pick": ["yes"], "place": ["yes"]}
-STAGES = [
-    "stage1",
-    "stage2",
-    "stage3_approach_pick",
-    "stage4_pick",
-    "stage5",
-    "stage6",
-    "stage7_approach_place",
-    "stage8_place",
-    "stage9",
-    "stage9b_judge_place",
-    "stage10",
-]
-ASKED_AT = {"stage9"}
-TWICE_AT = {"stage7_approach_place"}
 HOLDING = {"stage6", "stage7_approach_place", "stage8_place"}
 
 
-@pytest.mark.parametrize(
-    "stage", [pytest.param(stage, marks=[] if stage in ASKED_AT else [pytest.mark.slow]) for stage in STAGES]
-)
+@pytest.mark.each_stage(quick=["stage9"])
 def test_asked_once_the_trial_sets_the_block_down_goes_home_and_ends_stopped(play, press_at, stage):
     played = play(answers=ANSWERS, on=press_at(StageStarted, stage))
     log = played.log
@@ -57,9 +40,7 @@ def test_asked_once_the_trial_sets_the_block_down_goes_home_and_ends_stopped(pla
     played.check_at_rest()
 
 
-@pytest.mark.parametrize(
-    "stage", [pytest.param(stage, marks=() if stage in TWICE_AT else pytest.mark.slow) for stage in STAGES]
-)
+@pytest.mark.each_stage(quick=["stage7_approach_place"])
 def test_asked_twice_the_arm_holds_still_at_once_and_keeps_what_it_holds(play, press_at, stage):
     played = play(answers=ANSWERS, on=press_at(StageStarted, stage, times=2))
     log = played.log

@@ -8,20 +8,6 @@ import pytest
 from runs.files import sha256_hex
 from runs.store import picture_path
 
-STAGES = [
-    "stage1",
-    "stage2",
-    "stage3_approach_pick",
-    "stage4_pick",
-    "stage5",
-    "stage6",
-    "stage7_approach_place",
-    "stage8_place",
-    "stage9",
-    "stage9b_judge_place",
-    "stage10",
-]
-
 
 def decisions_of(log):
     """What was decided in a trial, without times and ids."""
@@ -36,7 +22,7 @@ def decisions_of(log):
     }
 
 
-def test_a_trial_with_the_default_settings_completes_and_its_log_holds_everything(play):
+def test_a_trial_with_the_default_settings_completes_and_its_log_holds_everything(play, stages):
     played = play(quick=False)
     log = played.log
     assert log.result == "completed", log.ending
@@ -44,7 +30,7 @@ def test_a_trial_with_the_default_settings_completes_and_its_log_holds_everythin
     assert {stage: judgment.verdict for stage, judgment in log.judgments.items()} == {"pick": "yes", "place": "yes"}
     played.check_at_rest()
 
-    assert played.stages == [(name, "done") for name in STAGES]
+    assert played.stages == [(name, "done") for name in stages]
     started = [stage.started_s for stage in log.stage_records]
     assert started == sorted(started)
     assert log.duration_s == pytest.approx(sum(stage.duration_s for stage in log.stage_records), abs=1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -12,8 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from runs.errors import RecordError, StorageUnwritable
+from runs.export import lerobot_video
 from runs.export.lerobot import write_lerobot
 from runs.store import RunStore
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def folders(cell):
@@ -77,6 +81,47 @@ def test_what_can_not_be_an_episode_is_named(moved, tmp_path):
     with pytest.raises(RecordError, match="no run can be an episode"):
         write_lerobot(runs[:2], tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+CUT_SHORT = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+from runs.errors import StorageUnwritable
+from runs.export.lerobot_video import Video
+pictures = list(np.random.default_rng(0).integers(0, 255, (20, 48, 64, 3), dtype=np.uint8))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for most_bytes in (10_000_000, 20_000, 200):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
+    video = Video(Path(sys.argv[1]) / str(most_bytes), "{video_key}/{chunk_index}/{file_index}.mp4", 10)
+    video.add(pictures)
+    try:
+        video.close()
+        print("whole")
+    except StorageUnwritable as error:
+        print(error.message)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_video_that_does_not_fit_is_noticed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, str(tmp_path)],
+        capture_output=True, text=True, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    told = done.stdout.splitlines()
+    assert ["cut short" in each for each in told] == [False, True, True]
+    assert told[0] == "whole"
+
+
+def test_a_disk_that_fills_up_leaves_no_run_out_and_no_dataset_behind(moved, tmp_path, monkeypatch):
+    def full(path, frames):
+        return False
+
+    monkeypatch.setattr(lerobot_video, "_is_whole", full)
+    with pytest.raises(StorageUnwritable, match="cut short"):
+        write_lerobot(folders(moved), tmp_path / "dataset")
+    assert not list(tmp_path.glob("*dataset*"))
 
 
 READER = """

@@ -10,8 +10,8 @@ import pytest
 
 from runs.export.tables import TABLES, table_rows, whole_logs, write_csv, write_jsonl
 from runs.index.questions import ManyRuns
-from runs.index.row import COLUMNS
 from runs.index.select import Selection
+from runs.index.shape import COLUMNS
 from runs.published import PUBLISHED, schema_of
 from runs.schema.run import Ending, RunLog
 from runs.store import RunHeader, RunStore

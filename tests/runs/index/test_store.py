@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from runs.index import scan
+from runs.errors import StorageUnwritable
+from runs.index import columns, scan
 from runs.index import store as index_store
 from runs.index.questions import ManyRuns
 from runs.index.select import Selection
@@ -77,7 +79,7 @@ def test_a_damaged_index_is_made_again(made, harm):
     good = everything(made)
     folder = made / "runs" / ".index"
     note = json.loads((folder / "current.json").read_text())
-    base = folder / note["base"]
+    base = folder / note["base"][0]
     if harm == "gone":
         base.unlink()
     elif harm == "cut":
@@ -89,7 +91,7 @@ def test_a_damaged_index_is_made_again(made, harm):
     elif harm == "other version":
         (folder / "current.json").write_text(json.dumps({**note, "columns": "0"}))
     elif harm == "note lies":
-        (folder / "current.json").write_text(json.dumps({**note, "base": "../../../other.duckdb"}))
+        (folder / "current.json").write_text(json.dumps({**note, "base": ["../../../other.parquet"]}))
     else:
         (folder / note["seen"]).write_bytes(b"\x92")
     assert everything(made) == good
@@ -113,8 +115,9 @@ def test_many_small_changes_are_folded_into_the_bulk(made, generator, monkeypatc
 def test_processes_make_the_same_as_one(made, monkeypatch):
     good = everything(made)
     monkeypatch.setattr(scan, "ENOUGH_FOR_PROCESSES", 10)
-    monkeypatch.setattr(scan, "_CHUNK", 50)
-    RunIndex(made / "runs").rebuild(processes=2)
+    index = RunIndex(made / "runs")
+    index.rebuild(processes=2)
+    assert len(index.files().base) == 8
     assert everything(made) == good
 
 
@@ -130,6 +133,22 @@ def test_a_broken_run_among_others_is_named_and_stops_nothing(made):
         broken = many.unreadable()
         assert [row["run_id"] for row in broken] == names
         assert all(row["problem"] for row in broken)
+        assert many.listed(Selection()).total == 120
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now"),
+    [('"seed":', '"seed":1000000000000000000000'), ('"started_at":"2026', '"started_at":"the summer of 2026')],
+)
+def test_a_figure_that_no_column_can_hold_is_named_and_stops_nothing(made, was, is_now):
+    run = RunStore(made / "runs").find("20")
+    log = run.folder / "run.json"
+    log.write_text(log.read_text().replace(was, is_now, 1))
+    with ManyRuns([made]) as many:
+        many.refresh()
+        broken = many.unreadable()
+        assert [row["run_id"] for row in broken] == [run.run_id]
+        assert "out of bounds" in broken[0]["problem"]
         assert many.listed(Selection()).total == 120
 
 
@@ -175,6 +194,20 @@ def test_beyond_many_runs_only_what_was_touched_is_looked_at(made, monkeypatch):
     rule(store, "3", "place", "yes", by="Ada", reason="no, inside")
     assert index.refresh().changed == 1
     assert everything(made)[store.find("3").run_id]["place_word"] == "yes"
+
+
+def test_an_index_that_does_not_fit_leaves_nothing_half_made_behind(made, monkeypatch):
+    def full(tables, out):
+        out.write_bytes(b"PAR1")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    good = everything(made)
+    before = {path.name for path in (made / "runs" / ".index").iterdir()}
+    monkeypatch.setattr(columns, "write_table", full)
+    with pytest.raises(StorageUnwritable, match="no space left"):
+        RunIndex(made / "runs").rebuild()
+    assert {path.name for path in (made / "runs" / ".index").iterdir()} == before
+    assert everything(made) == good
 
 
 def test_a_path_means_a_cell_or_a_folder_of_runs(made, tmp_path):

@@ -15,7 +15,9 @@ from runs.index.questions import ManyRuns
 from runs.index.select import Selection
 from runs.report.pictures import pictures_of, size_of
 from runs.report.report import batch_report, run_report
-from runs.store import RunStore, open_any, open_folder
+from runs.schema.run import Ending
+from runs.schema.verdict import Judgment
+from runs.store import RunHeader, RunStore, open_any, open_folder
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'&<b>\x1b[31m</style></title>'
 
@@ -137,6 +139,19 @@ def test_pictures_are_in_the_page_small_enough(judged_cell, read_page):
     page = read_page(run_report(open_folder(folder), version="1"))
     assert len(page.named("img")) >= 2
     assert max(len(image["src"]) for image in page.named("img")) < 1_500_000
+
+
+@pytest.mark.parametrize("labels", [("detect",), ("detect_1", "detect_2", "detect_3")])
+def test_a_batch_shows_before_and_after_however_many_pictures_a_look_takes(tmp_path, labels, read_page):
+    writer = RunStore(tmp_path / "runs").create(RunHeader(started_at="2026-07-03T13:23:10Z"))
+    jpeg = cv2.imencode(".jpg", np.full((72, 128, 3), 90, dtype=np.uint8))[1].tobytes()
+    for label in (*labels, "detect_j0_minus", "pick"):
+        writer.picture(label, jpeg)
+    writer.judgment("pick", Judgment(verdict="no", confidence=0.9, reason="slipped", model="measured"))
+    writer.finish(Ending(result="failed", stage="stage6", reason="slipped"))
+    page = read_page(batch_of(tmp_path))
+    assert "before the pick" in page.text
+    assert "after the pick: no" in page.text
 
 
 @pytest.mark.parametrize("harm", ["gone", "text", "cut", "bomb", "huge"])
