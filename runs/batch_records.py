@@ -19,7 +19,8 @@ ArmOfTest = Literal["A", "B"]
 class PlannedStart(Record):
     """One start. Trials with the same `pair` share their start; those of one `session` share the box's place.
 
-    `box_xz_m` None: the box stays where it is. `round`: corrections are the same for all trials of one.
+    `box_xz_m` None: the box stays where it is. `round`: corrections are the same for all trials of one. `fault`: what
+    begins to go wrong in the twin at some moment of its trial.
     """
 
     index: int
@@ -32,6 +33,7 @@ class PlannedStart(Record):
     box_xz_m: TablePoint | None = None
     box_yaw_deg: float | None = None
     arm: ArmOfTest | None = None
+    fault: str | None = None
 
 
 class BatchPlan(Record):
@@ -47,6 +49,7 @@ class BatchPlan(Record):
     settings_b: tuple[str, ...] = ()
     stop_within: float | None = None  # enough is known once the success rate is, to so much on either side
     stop_decided: bool = False  # or once it is, which of A and B is better
+    stop_after_s: float | None = None  # no trial begins after so much of the arm's clock, rests and waits included
     first_number: int
     starts: tuple[PlannedStart, ...]
 
@@ -75,7 +78,11 @@ class TrialStarted(_Event):
 
 
 class TrialEnded(_Event):
-    """A trial has its end. `truth_in_box` is the twin's own word, for scoring only; None on metal."""
+    """A trial has its end.
+
+    The twin's own word, for scoring only, and None on metal: `truth_in_box`; `truth_tip_mm`, how far the tool truly was
+    from the block in the first picture of the tip; `faults`, what of its faults had begun by then.
+    """
 
     kind: Literal["trial_ended"] = "trial_ended"
     start: int
@@ -86,17 +93,23 @@ class TrialEnded(_Event):
     duration_s: float | None = None
     wall_s: float | None = None
     truth_in_box: bool | None = None
+    truth_tip_mm: float | None = None
+    faults: tuple[str, ...] = ()
     cut_off: bool = False  # the program ended before the trial did: the start is run again
     tip_mm: float | None = None  # tip minus block at the first attempt
     rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
 class SceneMade(_Event):
-    """A world of the twin's was made with the start in it, or its block was put there without the arm."""
+    """A world of the twin's was made with the start in it, or its block was put there without the arm.
+
+    `waited_s`: how long the twin's person took to come, on the arm's clock.
+    """
 
     kind: Literal["scene_made"] = "scene_made"
     start: int
     by: Literal["new world", "same world", "teleport", "twin person"]
+    waited_s: float = 0.0
 
 
 class ResetEnded(_Event):
@@ -112,6 +125,7 @@ class ResetEnded(_Event):
     off_deg: float | None = None
     duration_s: float | None = None
     found: str | None = None  # what a trial or reset that was cut off had left, and what was done about it
+    rested_s: float = 0.0  # of its duration, left alone until its servos had cooled
 
 
 class Called(_Event):

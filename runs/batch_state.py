@@ -78,6 +78,7 @@ class BatchState:
                 self._trial_ended(event)
             case ResetEnded():
                 self.resets.append(event)
+                self.rested_s += event.rested_s
             case SceneMade():
                 self.scenes.append(event)
             case Called():
@@ -149,9 +150,15 @@ class BatchState:
 
     @property
     def arm_s(self) -> float:
-        """The arm's clock over all trials and resets, rests left out, seconds."""
+        """The arm's clock over all trials, resets and waits for a person, rests left out, seconds."""
         trials_s = sum((e.duration_s or 0.0) - e.rested_s for e in self.ended)
-        return trials_s + sum(r.duration_s or 0.0 for r in self.resets)
+        resets_s = sum((r.duration_s or 0.0) - r.rested_s for r in self.resets)
+        return trials_s + resets_s + sum(scene.waited_s for scene in self.scenes)
+
+    @property
+    def clock_s(self) -> float:
+        """The same with rests: what a clock beside the arm would say, seconds."""
+        return self.arm_s + self.rested_s
 
     def per_hour(self) -> float | None:
         """Finished starts an hour of the arm's clock, resets included and rests left out."""

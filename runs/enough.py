@@ -13,6 +13,8 @@ from runs.sequential import paired_difference_so_far, rate_so_far
 def why_enough(state: BatchState) -> str | None:
     """What is known, where that is what the plan was to find out; else None."""
     plan = state.plan
+    if plan.stop_after_s is not None and state.clock_s >= plan.stop_after_s:
+        return f"{plan.stop_after_s / 3600.0:g} h of the arm's clock are over"
     if plan.stop_decided:
         found = paired_difference_so_far(*state.pairs())
         if found.n and (found.low > 0.0 or found.high < 0.0):

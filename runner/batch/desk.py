@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import hypot
 from pathlib import Path
 
 from runner.batch.world_kept import KeptWorld
@@ -16,16 +17,37 @@ from runner.config import with_overrides
 from runner.rig import Request, Rig, another_bench, build_rig
 from runner.trial.bench import Bench
 from runner.trial.drift import drift_due
+from runner.trial.notebook import Observer
 from runner.trial.stop import StopSwitch
 from runner.twin.errors import AnotherWorld
+from runner.twin.firmware.faults import trouble_camera
 from runner.twin.setup import Twin
 from runner.twin.shading import light_for
 from runner.twin.world import Resting
 from runs.batch_records import ArmOfTest, BatchPlan, PlannedStart
-from runs.schema.run import InBatch
+from runs.events import Payload
+from runs.schema.run import InBatch, TipMeasurement
 
 Cells = Mapping[ArmOfTest | None, Cell]
 """The cell with the settings of each arm of a test; one entry, under None, where nothing is compared."""
+
+
+@dataclass(slots=True, eq=False)
+class Scored:
+    """Watches a trial for scoring. `truth_tip_mm`: how far the tool truly was from the block at the first attempt."""
+
+    twin: Twin | None
+    observer: Observer | None
+    truth_tip_mm: float | None = None
+
+    def __call__(self, record: Payload) -> None:
+        """The tip is measured while the arm rests at the block with open jaws."""
+        if isinstance(record, TipMeasurement) and record.attempt == 1 and self.twin is not None:
+            truth = self.twin.truth()
+            (x, _, z), (block_x, _, block_z) = truth.tool_m, truth.block_m
+            self.truth_tip_mm = hypot(x - block_x, z - block_z) * 1000.0
+        if self.observer is not None:
+            self.observer(record)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +98,19 @@ class Desk:
         assert self.twin is not None, "only the twin's desk is made"
         _new_world(self.twin, start)
 
+    def befall(self, start: PlannedStart) -> None:
+        """What the plan has go wrong with the twin in this start's trial, from some moment of it on."""
+        if start.fault is None or self.twin is None or self.rig.station.firmware is None:
+            return
+        trouble_camera(self.twin, [start.fault], start.seed, from_s=self.twin.world.now_s)
+        self.rig.station.firmware.befall([start.fault], start.seed)
+
+    def faults_begun(self) -> tuple[str, ...]:
+        """The twin's faults that have begun and are not put right yet."""
+        firmware = self.rig.station.firmware
+        camera = [] if self.twin is None else self.twin.camera.befallen
+        return (*(firmware.begun if firmware is not None else ()), *camera)
+
     def put_back(self, start: PlannedStart) -> None:
         """The twin's block to the start, by no arm."""
         assert self.twin is not None, "only the twin's block is put anywhere by itself"
@@ -89,6 +124,10 @@ class Desk:
         """What the twin says of a trial that has ended; None where there is nobody to say so."""
         truth = self.rig.truth()
         return None if truth is None else bool(truth["block_in_box"])
+
+    def scored(self, observer: Observer | None) -> Scored:
+        """An observer of a trial that also notes how near the twin's tool truly came; nothing of the trial sees it."""
+        return Scored(self.twin, observer)
 
     def close(self) -> None:
         """Let go of arm and camera."""

@@ -1,4 +1,4 @@
-"""How a trial of a batch ended, in the batch's own words: from its log, whoever has brought that to its end."""
+"""How trials and resets of a batch ended, in the batch's own words: from their logs, whoever has brought that about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from runner.trial.condition import RESTED
-from runs.batch_records import TrialEnded, TrialStarted
+from runner.trial.reset import Reset
+from runs.batch_records import ResetEnded, TrialEnded, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder
 from runs.errors import NotARunLog, RunInProgress
@@ -18,8 +19,15 @@ from runs.store import RunStore
 _WRITER_GONE_S = 10.0
 
 
-def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
-    """The end of a run as an event. One without an end of its own was cut off."""
+def ended_of(
+    log: RunLog,
+    start: int,
+    *,
+    in_box: bool | None = None,
+    truth_tip_mm: float | None = None,
+    faults: tuple[str, ...] = (),
+) -> TrialEnded:
+    """The end of a run as an event, with what the twin says of it. One without an end of its own was cut off."""
     tips = [tip.diff.dist_mm for tip in log.tip_measurements if tip.diff is not None]
     return TrialEnded(
         at=utc_text(),
@@ -31,6 +39,8 @@ def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
         duration_s=log.duration_s,
         wall_s=log.wall_s,
         truth_in_box=in_box,
+        truth_tip_mm=truth_tip_mm,
+        faults=faults,
         cut_off=log.recovered and log.duration_s is None,
         tip_mm=tips[0] if tips else None,
         rested_s=_rested_s(log),
@@ -38,10 +48,30 @@ def ended_of(log: RunLog, start: int, *, in_box: bool | None) -> TrialEnded:
 
 
 def _rested_s(log: RunLog) -> float:
-    """How long a trial's first stage took that had to wait for hot servos; 0 where none had."""
-    if not any(record.stage == RESTED for record in log.health):
+    """How long the first stage of a trial or a reset took that had to wait for hot servos; 0 where none had."""
+    if not any(record.stage == RESTED for record in log.health) or not log.stage_records:
         return 0.0
-    return next((stage.duration_s or 0.0 for stage in log.stage_records if stage.name == "stage1"), 0.0)
+    return log.stage_records[0].duration_s or 0.0
+
+
+def reset_ended_of(reset: Reset, start: int) -> ResetEnded:
+    """A reset to a start as an event."""
+    log = reset.log
+    return ResetEnded(
+        at=utc_text(),
+        start=start,
+        log=log.run_id,
+        done=reset.done,
+        tries=reset.tries,
+        reason=None if log.ending is None else log.ending.reason,
+        off_mm=reset.off_mm,
+        off_deg=reset.off_deg,
+        duration_s=log.duration_s,
+        rested_s=_rested_s(log),
+        found=next(
+            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
+        ),
+    )
 
 
 def close_cut_off(
@@ -83,7 +113,7 @@ def _closed(begun: TrialStarted, store: RunStore) -> TrialEnded | None:
     patience_s = monotonic() + _WRITER_GONE_S
     while True:
         try:
-            return ended_of(store.recover(begun.run_id), begun.start, in_box=None)
+            return ended_of(store.recover(begun.run_id), begun.start)
         except RunInProgress:  # a worker whose parent has died goes too, but not in the same moment
             if monotonic() > patience_s:
                 raise

@@ -17,6 +17,7 @@ from scipy.stats import qmc
 from runner.config import Config
 from runner.kinematics.model import ArmModel
 from runner.twin.errors import StartNotPossible
+from runner.twin.firmware.faults import FAULTS
 from runner.twin.starts import Start, choose_start, footprint, gap_m
 from runner.twin.streams import stream
 from runs.batch_records import ArmOfTest, BatchPlan, PlanKind, PlannedStart
@@ -59,6 +60,7 @@ class PlanRequest:
     settings_b: tuple[str, ...] = ()
     stop_within: float | None = None
     stop_decided: bool = False
+    stop_after_s: float | None = None
 
 
 def make_plan(
@@ -67,10 +69,15 @@ def make_plan(
     """The plan for a request: places, order, seeds, sessions and rounds.
 
     Raises:
-        NoSuchPlan: no starts asked for, or places where block or box can't be.
+        NoSuchPlan: no starts asked for, places where block or box can't be, or faults without a firmware to have them.
     """
     if request.n < 1:
         raise NoSuchPlan("a batch has at least one start", next_step="for example: trialcell batch 20")
+    if config.batch.fault_share and (config.arm.kind != "twin" or config.twin.firmware == "none"):
+        raise NoSuchPlan(
+            "batch.fault_share is for a twin that is driven through its firmware",
+            next_step="add --set twin.firmware=new, or set batch.fault_share = 0",
+        )
     moves_box = config.arm.kind == "twin"
     if request.stop_decided and not (request.settings_a or request.settings_b):
         raise NoSuchPlan("there is no A and B to decide between", next_step="give their settings: --a, --b")
@@ -101,6 +108,7 @@ def make_plan(
                     box_xz_m=_rounded(start.box.xz_m) if moves_box else None,
                     box_yaw_deg=round(start.box.yaw_deg, 3) if moves_box else None,
                     arm=of_test,
+                    fault=_fault(seed, config),
                 )
             )
     return BatchPlan(
@@ -113,6 +121,7 @@ def make_plan(
         settings_b=request.settings_b,
         stop_within=request.stop_within,
         stop_decided=request.stop_decided,
+        stop_after_s=request.stop_after_s,
         first_number=first_number,
         starts=tuple(_in_rounds(starts, config.batch.round)),
     )
@@ -181,6 +190,14 @@ def _given(
             f"the start at ({x:g}, {z:g}) m is {gap * 1000:.0f} mm from the box (batch.gap_m: {config.batch.gap_m:g} m)"
         )
     return start, own
+
+
+def _fault(seed: int, config: Config) -> str | None:
+    """What befalls the twin in a start's trial: in so large a share as the settings say, any of its faults."""
+    rng = stream(seed, "batch fault")
+    if rng.random() >= config.batch.fault_share:
+        return None
+    return str(rng.choice(sorted(FAULTS)))
 
 
 def _in_workspace(start: Start, config: Config) -> bool:

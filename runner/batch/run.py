@@ -167,5 +167,9 @@ def _rounds(cell: Cell, batch: BatchFolder, plan: BatchPlan, engine: Engine) -> 
         halt = engine.run(sessions) if sessions else None
         if halt is not None:
             return halt
-        teach_round(cell, batch, BatchState.of(plan, batch.events()), starts)
+        state = BatchState.of(plan, batch.events())
+        teach_round(cell, batch, state, starts)
+        if any(start.index not in state.final for start in starts):
+            batch.add(Enough(at=utc_text(), round=number, why=why_enough(state) or "the time is up"))
+            return None
     return None

@@ -14,7 +14,7 @@ from typing import Literal
 
 from runner.batch.call import call_person
 from runner.batch.desk import Cells, Desk, last_picture, open_desk
-from runner.batch.ends import ended_of
+from runner.batch.ends import ended_of, reset_ended_of
 from runner.batch.lessons import kept_for_the_round, uses_in_round
 from runner.batch.logs import LogsSoFar, TellingStore
 from runner.batch.one_core import keeping_to_one_core
@@ -26,7 +26,7 @@ from runner.trial.bench import Bench
 from runner.trial.notebook import Observer
 from runner.trial.reset import Goal, Reset, run_reset
 from runner.trial.sequence import run_trial
-from runs.batch_records import BatchPlan, PlannedStart, ResetEnded, Rested, SceneMade, TrialStarted
+from runs.batch_records import BatchPlan, PlannedStart, Rested, SceneMade, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder, planned_run_id
 from runs.errors import RunExists, TrialcellError
@@ -46,6 +46,7 @@ class Halt:
     why: str
 
 
+_DOCTOR = "trialcell doctor"
 _ASKED = Halt("person", "a person asked for it")
 
 
@@ -76,7 +77,9 @@ class Session:
         self._world: WorldFile | None = None
         self._torn = False  # whether an earlier process may have left a world of this session
         self._faults = self._invalid = self._made_for = 0
+        self._put_right = False  # somebody has been called and came: the desk is set up anew
         self._tries: set[int] = set()
+        self._clock_s = 0.0  # the arm's, over the whole batch
 
     @property
     def _config(self) -> Config:
@@ -90,11 +93,12 @@ class Session:
         """
         left = list(starts)
         state = BatchState.of(self._plan, self._batch.events())
+        self._clock_s = state.clock_s
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
         self._world, self._torn = WorldFile(self._batch, starts[0].session), True
         with keeping_to_one_core():
-            while left:
+            while left and not self._time_is_up:
                 halt = self._asked() or self._some_of(left)
                 if halt is not None:
                     return halt
@@ -120,19 +124,20 @@ class Session:
         if kept is not None and same:
             self._logs.same_world(kept.logs)
             self._made_for = kept.made_for
+            self._batch.add(SceneMade(at=utc_text(), start=start.index, by="same world"))
         else:
             if kept is not None:
                 desk.renew(start)
             self._logs.new_world()
             self._made_for = start.index
-        by: Literal["same world", "new world"] = "same world" if same else "new world"
-        self._batch.add(SceneMade(at=utc_text(), start=start.index, by=by))
+            self._batch.add(self._scene_of_new_world(start))
+        self._put_right = False
         return same
 
     def _at(self, desk: Desk, left: list[PlannedStart], *, same: bool) -> Halt | None:
         """See `_some_of`. `same`: in a world that has been gone on with, as at a desk of metal."""
         fresh = desk.twin is not None and not same
-        while left:
+        while left and not self._time_is_up:
             try:
                 halt = self._asked() or self._one(desk, left[0], fresh=fresh)
             except _DeskLost:
@@ -141,9 +146,24 @@ class Session:
                 return halt
             left.pop(0)
             fresh = False
-            if self._faults:
-                return None  # whatever has failed is connected anew, or made anew
+            halt = self._after_fault(desk) if self._faults else None
+            if halt is not None or self._put_right or (self._faults and not self._own_reset(desk)):
+                return halt  # whatever has failed is connected anew, or made anew
         return None
+
+    @property
+    def _time_is_up(self) -> bool:
+        return self._plan.stop_after_s is not None and self._clock_s >= self._plan.stop_after_s
+
+    def _own_reset(self, desk: Desk) -> bool:
+        """Whether the arm puts the twin's scene right itself after a crash, whatever still ails it."""
+        return desk.twin is not None and self._config.batch.reset == "arm"
+
+    def _after_fault(self, desk: Desk) -> Halt | None:
+        """An arm that crashes a second time after having reset the scene itself needs a person."""
+        if self._faults < 2 or self._put_right or not self._own_reset(desk):
+            return None
+        return self._somebody_comes(None, "the arm has failed again after a reset of its own", "faults", _DOCTOR)
 
     def _asked(self) -> Halt | None:
         """Whether to stop before the next start."""
@@ -157,7 +177,7 @@ class Session:
         if free_mb < settings.min_free_mb:
             return Halt("disk", f"only {free_mb:.0f} MB of disk are free (batch.min_free_mb: {settings.min_free_mb})")
         if self._faults >= settings.faults_in_a_row:
-            return self._called(None, f"{self._faults} trials in a row have crashed", "faults", "trialcell doctor")
+            return self._called(None, f"{self._faults} trials in a row have crashed", "faults", _DOCTOR)
         return None
 
     def _reached(self, start: PlannedStart) -> Desk | Halt:
@@ -171,13 +191,20 @@ class Session:
                 if error.family != "device":
                     raise
                 if waited_s + wait_s > self._config.batch.reconnect_s:
-                    return self._called(start.index, error.message, "faults", error.next_step or "trialcell doctor")
+                    return self._called(start.index, error.message, "faults", error.next_step or _DOCTOR)
                 self._batch.add(Rested(at=utc_text(), seconds=wait_s, why=error.message))
                 if self._pause.waits(wait_s):
                     return _ASKED
                 waited_s += wait_s
             else:
                 return desk
+
+    def _scene_of_new_world(self, start: PlannedStart) -> SceneMade:
+        if not self._put_right:
+            return SceneMade(at=utc_text(), start=start.index, by="new world")
+        waited_s = self._config.batch.person_after_s
+        self._clock_s += waited_s
+        return SceneMade(at=utc_text(), start=start.index, by="twin person", waited_s=waited_s)
 
     def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
         """The scene, then the trial."""
@@ -187,19 +214,30 @@ class Session:
             halt = self._scene(desk, bench, start)
             if halt is not None:
                 return halt
-        log = self._tried(desk, bench, start)
+        desk.befall(start)
+        scored = desk.scored(self._watched(desk))
+        log = self._tried(bench, start, scored)
         desk.share(bench)
+        self._clock_s += log.duration_s or 0.0
         self._faults = self._faults + 1 if log.result == "crashed" else 0
         self._invalid = self._invalid + 1 if log.result == "invalid" else 0
         thin(log, self._store.runs_dir / log.run_id, self._config.batch, start.index)
-        self._batch.add(ended_of(log, start.index, in_box=desk.in_box()))
+        self._batch.add(
+            ended_of(
+                log,
+                start.index,
+                in_box=desk.in_box(),
+                truth_tip_mm=scored.truth_tip_mm,
+                faults=desk.faults_begun(),
+            )
+        )
         if self._invalid >= self._config.batch.invalid_in_a_row:
             why = "" if log.ending is None else log.ending.reason
             self._invalid = 0
-            return self._called(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
+            return self._somebody_comes(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
         return _ASKED if log.result == "stopped" else None
 
-    def _tried(self, desk: Desk, bench: Bench, start: PlannedStart) -> RunLog:
+    def _tried(self, bench: Bench, start: PlannedStart, observer: Observer) -> RunLog:
         """One trial of this start; a run id that is taken meanwhile is left to whoever took it."""
         while True:
             run_id = self._run_id(start)
@@ -211,7 +249,7 @@ class Session:
                     bench,
                     self._store,
                     switch=self._pause.switch,
-                    observer=self._watched(desk),
+                    observer=observer,
                     run_id=run_id,
                     lessons=kept_for_the_round(self._batch, start.index),
                     before=self._logs.under_way,
@@ -261,29 +299,46 @@ class Session:
         )
         desk.share(bench)
         thin(reset.log, self._resets.runs_dir / reset.log.run_id, settings, start.index)
-        self._batch.add(_reset_event(reset, start))
+        self._batch.add(reset_ended_of(reset, start.index))
+        self._clock_s += reset.log.duration_s or 0.0
         if reset.done:
             return None
         if reset.log.result == "stopped":
             return _ASKED
-        if reset.log.result == "crashed":
+        why = "" if reset.log.ending is None else reset.log.ending.reason
+        if reset.log.result == "crashed" and desk.twin is None:
             self._faults += 1
             raise _DeskLost
-        why = "" if reset.log.ending is None else reset.log.ending.reason
         return self._person_comes(desk, bench, start, reset, why)
 
     def _person_comes(self, desk: Desk, bench: Bench, start: PlannedStart, reset: Reset, why: str) -> Halt | None:
         """Call a person. In the twin one may come at once; else the batch pauses until somebody has been there."""
         x, z = (round(metres * 1000) for metres in start.block_xz_m)
         suggestion = f"put the block on the table at ({x}, {z}) mm, then: trialcell batch resume"
-        comes = self._config.batch.person == "twin" and desk.twin is not None and not desk.block_held()
-        halt = self._called(start.index, f"the scene can't be reset: {why}", "call", suggestion, reset.log.run_id)
-        if not comes:
+        told = f"the scene can't be reset: {why}"
+        halt = self._somebody_comes(start.index, told, "call", suggestion, reset.log.run_id)
+        if halt is not None:
             return halt
+        if reset.log.result == "crashed" or desk.block_held():
+            raise _DeskLost  # the arm is switched off and on, what it holds is taken out of its jaws
+        self._put_right = False
+        waited_s = self._config.batch.person_after_s
+        bench.clock.sleep(waited_s)
+        self._clock_s += waited_s
         desk.put_back(start)
         bench.arm.obstacles = bench.arm.obstacles.released()
         desk.share(bench)
-        self._batch.add(SceneMade(at=utc_text(), start=start.index, by="twin person"))
+        self._batch.add(SceneMade(at=utc_text(), start=start.index, by="twin person", waited_s=waited_s))
+        return None
+
+    def _somebody_comes(
+        self, start: int | None, why: str, by: Literal["call", "faults"], suggestion: str, reset_id: str | None = None
+    ) -> Halt | None:
+        """Call a person. In the twin one may come at once and put everything right; None then."""
+        halt = self._called(start, why, by, suggestion, reset_id)
+        if self._config.batch.person != "twin" or self._config.arm.kind != "twin":
+            return halt
+        self._put_right = True
         return None
 
     def _called(
@@ -292,21 +347,3 @@ class Session:
         picture = None if reset_id is None else last_picture(self._batch.resets_dir / reset_id)
         call_person(self._batch, self._config.batch, start=start, why=why, suggestion=suggestion, picture=picture)
         return Halt(by, why)
-
-
-def _reset_event(reset: Reset, start: PlannedStart) -> ResetEnded:
-    log = reset.log
-    return ResetEnded(
-        at=utc_text(),
-        start=start.index,
-        log=log.run_id,
-        done=reset.done,
-        tries=reset.tries,
-        reason=None if log.ending is None else log.ending.reason,
-        off_mm=reset.off_mm,
-        off_deg=reset.off_deg,
-        duration_s=log.duration_s,
-        found=next(
-            (note.text for note in log.notes if note.stage == "reset_start" and "the arm stands" in note.text), None
-        ),
-    )

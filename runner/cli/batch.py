@@ -12,6 +12,7 @@ from runner.cli.batch_plan import (
     AOption,
     BOption,
     CountArgument,
+    ForOption,
     FromOption,
     KindOption,
     SeedOption,
@@ -75,6 +76,7 @@ def run(
     b: BOption = None,
     set_: SetOption = None,
     until: UntilOption = None,
+    time: ForOption = None,
     workers: WorkersOption = None,
     engine: EngineOption = "processes",
     ray_address: AddressOption = None,
@@ -90,7 +92,7 @@ def run(
 
     settings = settings_of(set_, profile)
     opened = open_cell(cell, settings)
-    made = planned(opened, n, kind, file, seed, settings, a, b, until)
+    made = planned(opened, n, kind, file, seed, settings, a, b, until, time)
     from runs.batches import BatchStore
 
     host = Host(engine, workers, ray_address)
@@ -123,14 +125,19 @@ def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json:
     """Say how far a batch is and how it goes, also while it runs."""
     from rich.text import Text
 
+    from runner.cell import open_cell
+    from runner.cli.batch_upkeep import upkeep_told
     from runner.cli.batch_view import figures
     from runs.batch_state import BatchState
+    from runs.batch_upkeep import upkeep_of
     from runs.batches import BatchStore
 
     batch = BatchStore(cell).find(name)
     state = BatchState.of(batch.plan(), batch.events())
     told = state.summary(running=batch.is_running())
-    lines = [Text(f"{batch.batch_id}: {told['state']}"), *figures(state)]
+    upkeep, words = upkeep_told(upkeep_of(state, open_cell(cell).runs_dir, batch.resets_dir))
+    told = {**told, **upkeep}
+    lines = [Text(f"{batch.batch_id}: {told['state']}"), *figures(state), *words]
     if told["paused"] and not told["running"]:
         lines.append(Text(f"paused: {told['paused']}", style="yellow"))
     for called in state.calls[-3:]:
@@ -215,7 +222,7 @@ def _go(opened: Cell, batch: BatchFolder, host: Host, out: Output) -> int:
     made = batch.plan()
     cells = cells_of(opened, made)
     pause = Pause(batch, passed_on=host.hears_no_signals(cells, made))
-    view = BatchView(batch, made, out.aside if out.as_json else out.console)
+    view = BatchView(batch, made, out.aside if out.as_json else out.console, opened.runs_dir)
     with host.engine(cells, batch, made, pause) as (engine, n), view.watching(), pause.watching(view.pausing):
         done = run_batch(opened, batch, pause, workers=n, engine=engine, preparing=view.preparing)
     told = {**done.state.summary(running=False), "folder": str(batch.folder), "report": None}

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from runner.cell import Cell
     from runs.batch_records import BatchPlan
 
+_SHORTEST_TRIAL_S = 60.0  # with its reset: a plan for a time has starts enough
+_LONGEST_S = 30 * 86_400.0
+
 Kind = Literal["random", "halton", "grid"]
 KindOption = Annotated[Kind, typer.Option(help="How places are drawn: random, evenly spread (halton), on a grid.")]
 FromOption = Annotated[
@@ -31,6 +34,10 @@ BOption = Annotated[list[str] | None, typer.Option("--b", metavar="KEY=VALUE", h
 UntilOption = Annotated[
     str | None,
     typer.Option(metavar="5%|decided", help="End early: once the rate is known so well, or A from B."),
+]
+ForOption = Annotated[
+    str | None,
+    typer.Option("--for", metavar="24h|90min", help="Go on for so long by the arm's clock, however many that makes."),
 ]
 CountArgument = Annotated[
     int | None, typer.Argument(min=1, metavar="[N]", help="How many starts; by default all of a file.")
@@ -92,6 +99,21 @@ def _share(text: str, option: str) -> float:
     return share
 
 
+def _seconds(text: str) -> float:
+    """`24h`, `90min` or `45s` as seconds."""
+    from math import isfinite
+
+    number = text.rstrip("hmins")
+    unit_s = {"h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0}.get(text[len(number) :])
+    try:
+        seconds = float(number) * (unit_s or float("nan"))
+    except ValueError:
+        seconds = float("nan")
+    if not isfinite(seconds) or not 0.0 < seconds <= _LONGEST_S:
+        raise typer.BadParameter(f"--for wants a time up to 30 days, for example 24h or 90min; got {text!r}")
+    return seconds
+
+
 def _sized(difference: float, base: float, power: float, out: Output) -> int:
     """How many pairs of trials it takes."""
     from dataclasses import asdict
@@ -120,12 +142,15 @@ def planned(
     a: list[str] | None,
     b: list[str] | None,
     until: str | None,
+    time: str | None = None,
 ) -> BatchPlan:
     """The plan that was asked for, checked against the cell; nothing is made.
 
     Raises:
         NoSuchPlan, WrongRequest: it can't be.
     """
+    from math import ceil
+
     from runner.batch.plan import PlanRequest, make_plan
     from runner.batch.plan_file import read_places
     from runner.batch.run import cells_of
@@ -135,6 +160,9 @@ def planned(
     from runs.store import RunStore
 
     places = () if file is None else read_places(file)
+    after_s = None if time is None else _seconds(time)
+    if after_s is not None and n is None:
+        n = ceil(after_s / _SHORTEST_TRIAL_S)
     if n is None and not places:
         raise typer.BadParameter("how many starts? for example: trialcell batch 20")
     decided = until == "decided"
@@ -145,6 +173,7 @@ def planned(
         places=places,
         stop_decided=decided,
         stop_within=None if until is None or decided else _share(until, "--until"),
+        stop_after_s=after_s,
         settings=settings,
         settings_a=tuple(a or ()),
         settings_b=tuple(b or ()),

@@ -1,7 +1,7 @@
 """A batch as it goes, for people: how many of how many, success so far with its interval, time left, the last verdict.
 
-Follows the batch's events on the disk, so it shows the same whoever runs the trials. On a terminal the lines live;
-elsewhere each trial is one line when it is over.
+Follows the batch's events on the disk, so it shows the same whoever runs the trials. On a terminal the lines live, with
+what is under way; elsewhere each trial is one line with its time when it is over, and every tenth brings the figures.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
@@ -17,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from runner.cli.batch_now import under_way
 from runs.batch_records import (
     BatchEvent,
     BatchPlan,
@@ -35,14 +38,16 @@ from runs.statistics import Rate
 
 _LOOK_S = 0.5
 _STYLES = {"completed": "green", "failed": "red", "crashed": "red", "unjudged": "yellow", "invalid": "yellow"}
+_FIGURES_EVERY = 10  # trials, where there is no terminal
 PAUSING = "pausing after the trial under way; Ctrl-C again to stop now"
 
 
 class BatchView:
     """Watches a batch's folder; use `watching` round whatever runs it."""
 
-    def __init__(self, batch: BatchFolder, plan: BatchPlan, console: Console) -> None:
-        self._batch, self._console = batch, console
+    def __init__(self, batch: BatchFolder, plan: BatchPlan, console: Console, runs_dir: Path) -> None:
+        self._batch, self._console, self._runs_dir = batch, console, runs_dir
+        self._now: list[str] = []
         self.state = BatchState.of(plan, ())
         self._offset, self._pausing, self._doing = 0, False, ""
         self._live = Live(console=console, refresh_per_second=4, get_renderable=self._all, transient=True)
@@ -88,29 +93,55 @@ class BatchView:
             self._offset = offset
             self.state.add(event)
             told = _told(event, self.state)
+            if self._console.is_terminal:
+                self._now = []
+                self._live.refresh()
             if told is not None:
-                self._console.print(told, soft_wrap=True)
+                at = Text(f"{_local(event.at, short=self._console.is_terminal)}  ", style="dim")
+                self._console.print(at + told, soft_wrap=True)
+            if isinstance(event, TrialEnded) and not self._console.is_terminal:
+                self._now_and_then()
+        if self._console.is_terminal:
+            self._now = under_way(self.state, self._runs_dir, self._batch.resets_dir)
         if self._pausing and not self._told:
             self._told = True
             self._console.print(Text(PAUSING, style="yellow"))
 
+    def _now_and_then(self) -> None:
+        """The figures in a plain log."""
+        if self.state.final and len(self.state.final) % _FIGURES_EVERY == 0 and not self.state.done:
+            _, *lines = figures(self.state)
+            words = "; ".join([_so_far(self.state), *(str(line) for line in lines), _left(self.state)])
+            self._console.print(Text(f"                     {words}", style="dim"), soft_wrap=True)
+
     def _all(self) -> Group:
         if not self.state.ended and self._doing:
             return Group(Text(self._doing, style="dim"))
-        return Group(*figures(self.state))
+        now = [Text(f"now  {line}", style="cyan") for line in self._now]
+        return Group(*figures(self.state), *now)
+
+
+def _local(at: str, *, short: bool) -> str:
+    """A time of the log by the clock on the wall here; without the date where one sits and watches."""
+    try:
+        return f"{datetime.fromisoformat(at).astimezone():{'%H:%M' if short else '%Y-%m-%d %H:%M:%S'}}"
+    except ValueError:
+        return at
 
 
 def figures(state: BatchState) -> list[Any]:
     """The batch so far in a few lines."""
-    done, planned = len(state.final), len(state.plan.starts)
     bar = Table.grid(padding=(0, 1))
-    bar.add_row(ProgressBar(total=planned, completed=done, width=40), Text(f"{done} of {planned}"), Text(_left(state)))
+    bar.add_row(
+        ProgressBar(total=1.0, completed=_share_done(state), width=40), Text(_so_far(state)), Text(_left(state))
+    )
     lines: list[Any] = [bar]
     arms: list[str | None] = [arm for arm in ("A", "B") if any(start.arm == arm for start in state.plan.starts)]
     for arm in arms or [None]:
         name = f"{arm}  " if arm else ""
         first, all_ = state.success(first_attempt=True, arm=arm), state.success(arm=arm)
-        lines.append(Text(f"{name}success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"))
+        told = f"success {rate_in_words(all_)}; on the first attempt {rate_in_words(first)}"
+        lines.append(Text(f"{name}{told if all_.n else 'nothing judged yet'}"))
     if arms:
         both, only_a, only_b, neither = state.pairs()
         lines.append(Text(f"pairs: both {both}, only A {only_a}, only B {only_b}, neither {neither}"))
@@ -133,11 +164,27 @@ def rate_in_words(rate: Rate) -> str:
     return "none judged yet" if rate.n == 0 else f"{rate.successes} of {rate.n} ({rate.low:.3f} … {rate.high:.3f})"
 
 
+def _share_done(state: BatchState) -> float:
+    if state.plan.stop_after_s is None:
+        return len(state.final) / len(state.plan.starts)
+    return min(1.0, state.clock_s / state.plan.stop_after_s)
+
+
+def _so_far(state: BatchState) -> str:
+    """How many of how many; of a batch that goes on for a time, how much of that."""
+    if state.plan.stop_after_s is None:
+        return f"{len(state.final)} of {len(state.plan.starts)}"
+    return f"{len(state.final)} in {state.clock_s / 3600.0:.1f} of {state.plan.stop_after_s / 3600.0:g} h"
+
+
 def _left(state: BatchState) -> str:
     per_hour = state.per_hour_wall()
     if per_hour is None or state.done:
         return ""
     seconds = (len(state.plan.starts) - len(state.final)) / per_hour * 3600.0
+    if state.plan.stop_after_s is not None and state.clock_s > 0.0:
+        wall_s = max(0.0, state.plan.stop_after_s - state.clock_s) * state.worked_wall_s / state.clock_s
+        seconds = min(seconds, wall_s)
     hours, minutes = divmod(round(seconds / 60.0), 60)
     return f"about {hours} h {minutes:02d} min left" if hours else f"about {max(1, minutes)} min left"
 
@@ -146,7 +193,7 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
     """One line on what has happened, None for what goes without saying."""
     match event:
         case TrialEnded():
-            count = f"{len(state.final):>4} of {len(state.plan.starts)}  "
+            count = f"{_so_far(state):>9}  "
             arm = state.plan.starts[event.start].arm
             word = "cut off" if event.cut_off else event.result
             return Text.assemble(

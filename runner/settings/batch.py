@@ -21,6 +21,9 @@ class BatchSettings(Section):
     box_x_max_m: float = Field(-0.05, description="starts: the twin's box at x up to here")
     box_r_m: Range = Field((0.17, 0.26), description="starts: the twin's box; farther out the arm can't empty it")
     gap_m: float = Field(0.05, ge=0.01, description="starts: least gap between block and box, so that jaws fit in")
+    fault_share: float = Field(
+        0.0, ge=0, le=1, description="the twin: in so large a share of the trials one of its faults begins, whichever"
+    )
     reset: Literal["arm", "teleport"] = Field(
         "arm", description="who puts the block to the next start; teleport: in the twin, for speed only"
     )
@@ -30,6 +33,7 @@ class BatchSettings(Section):
     person: Literal["none", "twin"] = Field(
         "twin", description="who comes when called: twin: in the twin, the block is put back, and the log says so"
     )
+    person_after_s: float = Field(0.0, ge=0, description="so long after the call the twin's person comes")
     call_command: tuple[str, ...] = Field((), description="run to call a person; what and why comes as last argument")
     call_desktop: bool = Field(True, description="call by notify-send where there is a desktop")
     call_url: str = Field("", description="call by POST to this address, as JSON")

@@ -125,6 +125,21 @@ class Planner:
         Raises:
             NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
         """
+        return next(self.plans_pick(target_xz_m, block_yaw_deg, obstacles, requested_xz_m=requested_xz_m))
+
+    def plans_pick(
+        self,
+        target_xz_m: TablePoint,
+        block_yaw_deg: float,
+        obstacles: Obstacles,
+        *,
+        requested_xz_m: TablePoint | None = None,
+    ) -> Iterator[PickPlan]:
+        """The same, and then another posture each time, for whoever finds that the one before does not lead on.
+
+        Raises:
+            NoPlan: as in `plan_pick`, or no posture is left.
+        """
         self._refuse_far("pick", target_xz_m, self.approach_pick)
         if not np.isfinite(block_yaw_deg):
             raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
@@ -132,14 +147,20 @@ class Planner:
         if side_mm > open_mm - 2.0 * self.config.guard.block_mm:
             why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
             raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
-        levels = self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)
+        found: set[str] = set()
 
         def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
             return self.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
 
         phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
-        passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
-        return PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
+        while True:
+            levels = (
+                [c for c in level if c.name not in found]
+                for level in self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)
+            )
+            passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
+            yield PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
+            found.add(c.name)
 
     def plan_place(
         self, target_xz_m: TablePoint, obstacles: Obstacles, *, requested_xz_m: TablePoint | None = None

@@ -1,12 +1,10 @@
-"""The moves that put the scene back: a block out of the box, straight up between its walls, and down at a given place.
+"""The way down to the table with a block that is held, so that it comes to lie flat at a given place, turned as wanted.
 
-The same steps as a pick, with other postures: steep ones out of the box, and for setting down those that stand in the
-hand as the block was gripped, so that it comes to lie flat. It sends nothing.
+The same steps as a pick, with postures that stand in the hand as the block was gripped. It sends nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from math import cos, radians, sin
 
@@ -15,58 +13,20 @@ import numpy as np
 from runner.geometry import HeldBlock, Obstacles
 from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_rotation
-from runner.kinematics.gripper import tip_below_tcp_m
 from runner.kinematics.model import FloatArray
 from runner.table.approach import GridApproach, GridPose
 from runner.table.attempt import Phases
 from runner.table.candidates import Candidate, grasp_height_m, headings_along, nearest_start, starts_near
 from runner.table.errors import NoPlan
-from runner.table.plan import PickPlan, PlacePlan, Planner
+from runner.table.plan import PlacePlan, Planner
 from runner.table.postures import radial_heading_deg, radius_m, wrapped_deg
 from runs.schema.geometry import TablePoint
 
-_OUT_TILTS_DEG = (65.0, 60.0, 70.0, 75.0, 80.0, 55.0, 50.0, 45.0)  # steep: the hand comes in over the wall
-_OUT_ASKEW_DEG = (0.0, 6.0, 12.0, 18.0)
 _DOWN_TILTS_OFF_DEG = (0.0, -5.0, 5.0, -10.0, 10.0, -15.0, 15.0, -20.0, 20.0, -25.0)  # against the tilt of the grasp
-_STRAIGHT_UP_DEG = 90.0
 _GRID_AZIMUTH_DEG = 45.0  # where a pick's approach poses are taken from; the base axis turns them to anywhere
 _HALF_TURN_DEG = 180.0
 _LOWER_TIPS_M = 0.003  # than at a grasp: what is held shows where the table is
 _OVER_TABLE_M = 0.0015  # the held block's lowest corner when it is let go
-_OVER_FLOOR_MM = 1.0  # beyond the margin to the box, between fingertips and the box's floor
-
-
-def plan_pick_out(
-    planner: Planner,
-    target_xz_m: TablePoint,
-    block_yaw_deg: float,
-    obstacles: Obstacles,
-    *,
-    without: frozenset[str | None] = frozenset(),
-) -> PickPlan:
-    """The way to a block that lies in the box: from over it straight down, and straight up again with it.
-
-    Args:
-        target_xz_m: the block's centre.
-        block_yaw_deg: of one of its edges.
-        obstacles: with the box.
-        without: postures, by the `pose_id` of a plan's first lookup, that are of no use for what comes afterwards.
-
-    Raises:
-        NoPlan: no posture passes between the walls; it says why.
-    """
-    grid = _grid(planner, target_xz_m)
-
-    def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
-        return planner.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg, floor_m=_floor_m(planner))
-
-    phases = Phases("pick", "reset_approach_pick", "reset_pick", planner.approach_pick.name, held_T)
-    levels = (
-        [c for c in level if c.name not in without] for level in _out_levels(planner, grid, target_xz_m, block_yaw_deg)
-    )
-    boxed = replace(obstacles, rests_in_box=True)
-    passed, c, skipped = planner.first(phases, target_xz_m, target_xz_m, levels, boxed)
-    return PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
 
 
 def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, obstacles: Obstacles) -> PlacePlan:
@@ -95,29 +55,6 @@ def plan_set_down(planner: Planner, goal_xz_m: TablePoint, goal_yaw_deg: float, 
     )
 
 
-def _floor_m(planner: Planner) -> float:
-    """The height of what a block in the box lies on."""
-    return planner.config.box.wall_mm / 1000.0
-
-
-def _out_levels(
-    planner: Planner, grid: GridApproach, target: TablePoint, block_yaw_deg: float
-) -> Iterator[list[Candidate]]:
-    config, floor_m = planner.config, _floor_m(planner)
-    radial = radial_heading_deg(target, planner.base)
-    starts = _turned_starts(grid, target, planner.base)
-    clearance_m = max(config.table.tip_clearance_m, (config.guard.box_mm + _OVER_FLOOR_MM) / 1000.0)
-    for askew in _OUT_ASKEW_DEG:
-        level: list[Candidate] = []
-        for heading, slant in headings_along(block_yaw_deg, radial, askew):
-            for tilt in _OUT_TILTS_DEG:
-                below_m = tip_below_tcp_m(tilt, config.block.side_mm, planner.arm)
-                height_m = floor_m + max(config.table.grasp_y_m, below_m + clearance_m)
-                made = _candidate("out", starts, (*target, height_m), tilt, heading, _STRAIGHT_UP_DEG, slant)
-                level += [] if made is None else [made]
-        yield level
-
-
 def _down_level(
     planner: Planner, grid: GridApproach, goal: TablePoint, goal_yaw_deg: float, held: HeldBlock
 ) -> list[Candidate]:
@@ -132,35 +69,23 @@ def _down_level(
         for heading, _ in headings_along(goal_yaw_deg - off, radial, 0.0):
             lowest_m = _lowest_corner_m(held, tilt, heading, base)
             height_m = max(_OVER_TABLE_M - lowest_m, grasp_height_m(tilt, arm, planner.config) - _LOWER_TIPS_M)
-            made = _candidate("down", starts, (*goal, height_m), tilt, heading, tilt, 0.0)
-            level += [] if made is None else [made]
+            near = nearest_start(starts, tilt, heading)
+            if near is None:
+                continue
+            (x, z), pose = near
+            level.append(
+                Candidate(
+                    name=f"reset_down_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
+                    start=pose,
+                    square_mm=(x, z),
+                    tilt_deg=tilt,
+                    heading_deg=heading,
+                    descent_deg=tilt,
+                    lift_m=pose.lift_m,
+                    target_m=(goal[0], height_m, goal[1]),
+                )
+            )
     return level
-
-
-def _candidate(
-    what: str,
-    starts: list[tuple[tuple[int, int], GridPose]],
-    target_xz_y_m: tuple[float, float, float],
-    tilt: float,
-    heading: float,
-    descent_deg: float,
-    slant: float,
-) -> Candidate | None:
-    near = nearest_start(starts, tilt, heading)
-    if near is None:
-        return None
-    (x, z), pose = near
-    return Candidate(
-        name=f"reset_{what}_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
-        start=pose,
-        square_mm=(x, z),
-        tilt_deg=tilt,
-        heading_deg=heading,
-        descent_deg=descent_deg,
-        lift_m=pose.lift_m,
-        target_m=(target_xz_y_m[0], target_xz_y_m[2], target_xz_y_m[1]),
-        askew_deg=slant,
-    )
 
 
 def _turned_starts(grid: GridApproach, target: TablePoint, base: BaseInCell) -> list[tuple[tuple[int, int], GridPose]]:

@@ -101,8 +101,8 @@ def solve_postures(
     for sign in (1.0, -1.0):
         wanted = sorted({abs(t) for t in turns_deg if t * sign > 0})
         parts += _turned(solver, Postures(straight, tilt, np.zeros(len(tilt)), radius, height), sign, wanted)
-    if any(t == 0 for t in turns_deg):
-        parts.append(Postures(straight, tilt, np.zeros(len(tilt)), radius, height))
+    asked = slice(None) if any(t == 0 for t in turns_deg) else slice(0)
+    parts.append(Postures(straight[asked], tilt[asked], np.zeros(len(tilt[asked])), radius[asked], height[asked]))
     names = ("joints_deg", "tilt_deg", "turn_deg", "radius_m", "height_m")
     columns = [np.concatenate([getattr(p, name) for p in parts]) for name in names]
     order = np.lexsort((columns[2], columns[4], columns[3], columns[1]))

@@ -55,6 +55,7 @@ def rest_if_hot(trial: Trial) -> None:
     while (hottest := hottest_servo(health)) is not None and hottest[1] > settings.rest_until_c:
         waited_s = trial.bench.clock.now_s() - began_s
         if waited_s >= settings.rest_max_s:
+            check_health(trial, RESTED)
             raise Refused(
                 "servo temperature",
                 f"the servo of j{hottest[0]} is still at {hottest[1]:.0f} °C after {waited_s / 60:.0f} minutes of rest "

@@ -1,21 +1,25 @@
 """Puts the scene back by the arm itself: the block out of the box, or from wherever it lies, to the next start.
 
 Sees, plans, guards and moves as a trial does, with a log of its own. It tries a given number of times and then says
-why not; it never pushes, and moves nothing that it has not seen.
+why not; it moves nothing that it has not seen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import hypot
+from itertools import islice, product
+from math import cos, hypot, radians, sin
 
 import numpy as np
 
 from runner.arms.health import check_ready
-from runner.geometry import HeldBlock, Obstacles, obstacles_of
+from runner.geometry import HeldBlock, obstacles_of
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
-from runner.table.plan_reset import plan_pick_out, plan_set_down
+from runner.table.plan_out import plans_out
+from runner.table.plan_reset import plan_set_down
+from runner.table.postures import radial_heading_deg
 from runner.trial.bench import Bench
 from runner.trial.condition import check_health, rest_if_hot
 from runner.trial.errors import InvalidStart
@@ -34,7 +38,10 @@ from runs.schema.run import Ending, RunLog
 from runs.store import RunStore
 from vision.detect.inside import inside_by
 
-_OUT_TRIES = 24  # postures in the box that are tried until one also leads down at the goal
+_OUT_TRIES = 12  # ways of taking a block in the box that are tried until one also leads down at the goal
+_NEARER_SHARES = (0.3, 0.6)  # of the goal's tolerance
+_HALFWAY_WAYS = 2  # of them, for setting it down halfway
+_HALFWAY_R_M, _HALFWAY_TURNS_DEG = (0.19, 0.22), (0.0, 20.0, -20.0, 40.0, -40.0)  # round the base axis, from the goal
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,34 +210,83 @@ def _still_held(trial: Trial, stage: str) -> None:
 
 
 def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
-    """Both moves, planned before the first is made, so that the block is not taken up for nothing."""
-    bench = trial.bench
+    """Both moves, planned before the first is made, so that the block is not taken up for nothing.
+
+    Where no way of taking it also leads down at the goal, it is set down as near to it as counts for there; where none
+    leads there either, halfway, where it can be taken otherwise.
+    """
     assert seen.block.xz_m is not None
-    found, unfit = seen.block.xz_m, set[str | None]()
+    found = seen.block.xz_m
     with trial.lookups_kept():
-        at, _ = corrected(trial, "pick", found, lambda: _plan_out(trial, seen, found, unfit).target_deg)
-        while True:
-            out = _plan_out(trial, seen, at, unfit)
-            held = HeldBlock(out.T_tcp_block, bench.config.block.side_mm)
-            try:
-                return out, _plan_down(trial, goal, out, bench.arm.obstacles.holding(held))
-            except NoPlan:
-                unfit.add(out.lookups[0].pose_id)
-                if not _in_the_box(seen) or len(unfit) >= _OUT_TRIES:
-                    raise
+        at, _ = corrected(trial, "pick", found, lambda: next(_ways_out(trial, seen, found)).target_deg)
+        ways: list[PickPlan] = []
+        refusal: NoPlan | None = None
+        try:
+            for out in islice(_ways_out(trial, seen, at), _OUT_TRIES):
+                ways.append(out)
+                down = _plan_down(trial, goal, out)
+                if isinstance(down, PlacePlan):
+                    return out, down
+                refusal = down
+        except NoPlan:
+            if refusal is None:
+                raise
+        assert refusal is not None
+        for where, places, some in (
+            ("a little nearer", list(_nearer(trial, goal)), ways),
+            ("halfway", list(_halfway(trial, seen, goal)), ways[:_HALFWAY_WAYS]),
+        ):
+            for place, out in product(places, some):
+                down = _plan_down(trial, place, out)
+                if isinstance(down, PlacePlan):
+                    x, z = (round(1000 * v) for v in place.xz_m)
+                    trial.book.note(f"{refusal.message}; it is set down {where}, at ({x}, {z}) mm", aloud=True)
+                    return out, down
+        raise refusal
 
 
-def _plan_out(trial: Trial, seen: Seen, at: TablePoint, unfit: set[str | None]) -> PickPlan:
+def _ways_out(trial: Trial, seen: Seen, at: TablePoint) -> Iterator[PickPlan]:
     bench, yaw = trial.bench, seen.block.yaw_deg or 0.0
     if _in_the_box(seen):
-        return plan_pick_out(bench.planner, at, yaw, bench.arm.obstacles, without=frozenset(unfit))
-    return bench.planner.plan_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
+        yield from plans_out(bench.planner, at, yaw, bench.arm.obstacles)
+    else:
+        yield from bench.planner.plans_pick(at, yaw, bench.arm.obstacles, requested_xz_m=seen.block.xz_m)
 
 
-def _plan_down(trial: Trial, goal: Goal, out: PickPlan, holding: Obstacles) -> PlacePlan:
-    planner = trial.bench.planner
-    first = plan_set_down(planner, goal.xz_m, goal.yaw_deg, holding)
-    to, _ = corrected(trial, "pick", goal.xz_m, lambda: first.target_deg)
-    down = first if to == goal.xz_m else plan_set_down(planner, to, goal.yaw_deg, holding)
+def _plan_down(trial: Trial, goal: Goal, out: PickPlan) -> PlacePlan | NoPlan:
+    """The way down at the goal with a block that was taken so, or why there is none."""
+    bench = trial.bench
+    holding = bench.arm.obstacles.holding(HeldBlock(out.T_tcp_block, bench.config.block.side_mm))
+    try:
+        first = plan_set_down(bench.planner, goal.xz_m, goal.yaw_deg, holding)
+        to, _ = corrected(trial, "pick", goal.xz_m, lambda: first.target_deg)
+        down = first if to == goal.xz_m else plan_set_down(bench.planner, to, goal.yaw_deg, holding)
+    except NoPlan as refusal:
+        return refusal
     trial.keep_lookups(out.lookups + down.lookups)
     return down
+
+
+def _nearer(trial: Trial, goal: Goal) -> Iterator[Goal]:
+    """Places a little nearer the base than the goal that still count for it."""
+    base = trial.bench.planner.base
+    ahead = radians(radial_heading_deg(goal.xz_m, base))
+    for share in _NEARER_SHARES:
+        off_m = share * goal.tolerance_mm / 1000.0
+        yield replace(goal, xz_m=(goal.xz_m[0] - off_m * cos(ahead), goal.xz_m[1] - off_m * sin(ahead)))
+
+
+def _halfway(trial: Trial, seen: Seen, goal: Goal) -> Iterator[Goal]:
+    """Places in the middle of the reach where a block can be set down and taken up again, the goal's side first."""
+    config, base = trial.bench.config, trial.bench.planner.base
+    box = obstacles_of(config, box_xz_m=box_xz_m(seen)).box
+    assert box is not None
+    room_m = hypot(*box.outside_mm) / 2000.0 + config.block.side_mm / 1000.0 + config.batch.gap_m
+    ahead = radial_heading_deg(goal.xz_m, base)
+    for turn_deg, r_m in product(_HALFWAY_TURNS_DEG, _HALFWAY_R_M):
+        angle = radians(ahead + turn_deg)
+        place = r_m * cos(angle) + base.shift_m[0], r_m * sin(angle) + base.shift_m[2]
+        x_m, z_m = config.workspace.x_m, config.workspace.z_m
+        inside = x_m[0] <= place[0] <= x_m[1] and z_m[0] + config.batch.gap_m <= place[1] <= z_m[1]
+        if inside and hypot(place[0] - box.xz_m[0], place[1] - box.xz_m[1]) >= room_m:
+            yield replace(goal, xz_m=place)

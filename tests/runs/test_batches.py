@@ -14,6 +14,7 @@ from runs.batch_records import (
     Paused,
     PlannedStart,
     ResetEnded,
+    SceneMade,
     Started,
     TrialEnded,
     TrialStarted,
@@ -185,6 +186,21 @@ def test_units_an_hour_take_resets_in_and_rests_out():
     state = BatchState.of(plan_of(2), [ended(0), reset, ended(1, rested_s=30.0)])
     assert state.arm_s == pytest.approx(90.0 + 30.0 + 60.0)
     assert state.per_hour() == pytest.approx(2 / 180.0 * 3600)
+
+
+def test_a_person_who_is_waited_for_costs_time_and_a_reset_s_rest_does_not():
+    reset = ResetEnded(at=at(1), start=1, log="run_0001_x", done=False, tries=3, duration_s=500.0, rested_s=400.0)
+    came = SceneMade(at=at(2), start=1, by="twin person", waited_s=900.0)
+    state = BatchState.of(plan_of(2), [ended(0), reset, came, ended(1)])
+    assert state.arm_s == pytest.approx(90.0 + 100.0 + 900.0 + 90.0)
+    assert (state.rested_s, state.clock_s) == (400.0, state.arm_s + 400.0)
+
+
+def test_a_batch_for_a_time_has_enough_when_the_arms_clock_says_so():
+    plan = plan_of(40).model_copy(update={"stop_after_s": 3600.0})
+    assert why_enough(BatchState.of(plan, [ended(i) for i in range(39)])) is None
+    rested = [ended(0, rested_s=30.0), *(ended(i) for i in range(1, 40))]
+    assert why_enough(BatchState.of(plan, rested)) == "1 h of the arm's clock are over"
 
 
 def test_false_successes_are_scored_by_the_twin():

@@ -79,15 +79,18 @@ def firmware_of(twin: Twin, kind: Kind, faults: Sequence[str]) -> FaultyFirmware
     return FaultyFirmware(Commands(Controller(twin.arm), kind), faults, lambda: twin.world.now_s)
 
 
-def trouble_camera(twin: Twin, faults: Sequence[str], seed: int) -> None:
+def trouble_camera(twin: Twin, faults: Sequence[str], seed: int, *, from_s: float = 0.0) -> None:
     """Have those of the faults that are a camera's befall the twin's, until the next trial begins.
+
+    Args:
+        from_s: moments count from here, in the twin's time.
 
     Raises:
         UnknownFault: there is no such fault.
     """
     twin.camera.trouble(
         [
-            (wanted.moment_s(seed), wanted.kind(seed))
+            (from_s + wanted.moment_s(seed), wanted.kind(seed))
             for wanted in parsed(faults)
             if issubclass(wanted.kind, CameraFault)
         ]
@@ -124,6 +127,19 @@ class FaultyFirmware:
         ]
         self._here: list[Fault] = []
         self.beyond_limits = 0
+
+    def befall(self, names: Sequence[str], seed: int) -> None:
+        """These faults are to come as well; their moments count from now.
+
+        Raises:
+            UnknownFault: there is no such fault.
+        """
+        now_s, controller = self._now_s(), self._commands.controller
+        self._to_come += [
+            (now_s + wanted.moment_s(seed), wanted.kind(controller))
+            for wanted in parsed(names)
+            if issubclass(wanted.kind, Fault)
+        ]
 
     @property
     def begun(self) -> list[str]:

@@ -29,8 +29,8 @@ def quick() -> tuple[str, ...]:
 def planned(config: Config, arm: ArmModel) -> Callable[..., BatchPlan]:
     """`planned(12, kind="halton", round=6)`: a plan in the default cell; `round`, `session` and such are settings."""
 
-    def make(n: int, *, settings: dict[str, object] | None = None, **request: object) -> BatchPlan:
-        own = config.model_copy(update={"batch": config.batch.model_copy(update=settings or {})})
+    def make(n: int, *, settings: dict[str, object] | None = None, of: Config = config, **request: object) -> BatchPlan:
+        own = of.model_copy(update={"batch": of.batch.model_copy(update=settings or {})})
         return make_plan(
             PlanRequest(n=n, **request),
             own,

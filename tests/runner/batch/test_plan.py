@@ -10,6 +10,7 @@ import pytest
 
 from runner.batch.plan import NoSuchPlan
 from runner.batch.plan_file import places_csv, read_places
+from runner.twin.firmware.faults import FAULTS
 from runner.twin.starts import footprint, gap_m
 from runner.twin.world import Resting
 from runs.batches import planned_run_id
@@ -55,6 +56,21 @@ def test_the_box_stays_for_a_session_and_moves_after_it(planned):
     assert [len(set(boxes[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
     assert len(set(boxes)) == 3
     assert [start.session for start in plan.starts] == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_faults_are_drawn_in_about_the_share_that_was_asked_for_and_the_same_again(planned, config):
+    def plan(share: float, firmware: str = "new"):
+        twin = config.twin.model_copy(update={"firmware": firmware})
+        return planned(300, settings={"fault_share": share}, of=config.model_copy(update={"twin": twin})).starts
+
+    assert plan(0.1) == plan(0.1)
+    drawn = [start.fault for start in plan(0.1) if start.fault]
+    assert 15 <= len(drawn) <= 45
+    assert set(drawn) <= set(FAULTS)
+    assert len(set(drawn)) > 8
+    assert not any(start.fault for start in plan(0.0))
+    with pytest.raises(NoSuchPlan, match="driven through its firmware"):
+        plan(0.1, firmware="none")
 
 
 def test_a_round_is_whole_sessions(planned):

@@ -116,6 +116,9 @@ def test_what_is_asked_wrongly_is_said_before_anything_is_made(trialcell, tmp_pa
         (("batch", "run"), "how many starts"),
         (("batch", "3", "--until", "decided"), "no A and B"),
         (("batch", "3", "--until", "often"), "a share between"),
+        (("batch", "run", "--for", "24"), "for example 24h"),
+        (("batch", "run", "--for", "1000d"), "for example 24h"),
+        (("batch", "run", "--for", "1000h"), "up to 30 days"),
         (("batch", "3", "--from", tmp_path / "none.csv"), "can't read"),
         (("batch", "3", "--a", "camera.captures=1", "--b", "camera.captures=2"), "share one desk"),
         (("batch", "3", "--set", "batch.sesion=3"), "batch.session"),
@@ -274,8 +277,13 @@ def test_results_are_the_same_however_many_workers(trialcell, make_cell_copy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["perfect", "field"])
+@pytest.mark.parametrize("profile", ["perfect", "field", "uncalibrated"])
 def test_the_arm_puts_the_scene_back_in_nearly_every_of_thirty_times(trialcell, cell_copy, profile):
+    """On the desk where nothing is known the program calibrates first."""
+    if profile == "uncalibrated":
+        settings = cell_copy / "cell.toml"
+        settings.write_text(settings.read_text().replace('profile = "perfect"', f'profile = "{profile}"'))
+        assert trialcell("calibrate", "all", "--yes", "--cell", cell_copy).code == 0
     told = trialcell(
         *("batch", 36, "--workers", 2, "--profile", profile, "--seed", 5, "--set", "batch.session=6"),
         *(*QUICK, "--json", "--cell", cell_copy),
@@ -283,6 +291,6 @@ def test_the_arm_puts_the_scene_back_in_nearly_every_of_thirty_times(trialcell, 
     assert told.code == 0
     resets = told.object["resets"]
     assert resets["done"] + resets["failed"] == 30
-    assert resets["done"] >= 28
+    assert resets["done"] >= 29, "95 %"
     assert resets["by_twin_person"] == resets["failed"] == len(told.object["calls"])
     assert told.object["false_successes"] == 0

@@ -41,7 +41,7 @@ def photos(tmp_path_factory) -> Path:
 
 LONG = {  # rendered sets, whole scans, many trials
     *("arms.md", "batch.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
-    *("corrections.md", "faults.md", "kinematics.md"),
+    *("corrections.md", "faults.md", "kinematics.md", "night.md"),
     *("motion.md", "reach-table.md", "report.md", "review.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
 }
 WITH_COMMANDS = [
@@ -59,6 +59,7 @@ def test_every_command_on_the_page_works(page, trialcell, cell_copy, photos, cla
     assert cell_copy == tmp_path / "cell"
     if page.name in {
         "corrections.md",
+        "night.md",
         "run-log.md",
         "index.md",
         "report.md",

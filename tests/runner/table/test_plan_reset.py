@@ -9,7 +9,8 @@ from runner.geometry import HeldBlock, obstacles_of, swept
 from runner.kinematics.fk import tool_pose
 from runner.table.cell_tables import open_tables
 from runner.table.errors import NoPlan
-from runner.table.plan_reset import plan_pick_out, plan_set_down
+from runner.table.plan_out import plans_out
+from runner.table.plan_reset import plan_set_down
 
 BOX = (-0.19, 0.12)
 
@@ -30,14 +31,28 @@ def _block(planner, joints, held):
     return planner.base.to_cell(T[:3, 3]), planner.base.turn_to_cell(T[:3, :3].T)
 
 
-@pytest.mark.parametrize(("off", "yaw_deg"), [((0.0, 0.0), 0.0), ((0.02, -0.01), 33.0), ((-0.015, 0.02), -40.0)])
-def test_a_block_is_taken_straight_up_between_the_walls(planner, boxed, config, off, yaw_deg):
-    at = (BOX[0] + off[0], BOX[1] + off[1])
-    plan = plan_pick_out(planner, at, yaw_deg, boxed)
+@pytest.mark.parametrize(
+    ("along", "across", "turned_deg"),
+    [
+        (0.0, 0.0, -20.0),
+        (0.02, -0.01, 13.0),
+        (-0.015, 0.02, -60.0),
+        (0.033, 0.0, 0.0),
+        (0.0, -0.035, 5.0),
+        (-0.022, 0.01, 30.0),
+    ],
+)
+def test_a_block_is_taken_straight_up_between_the_walls(planner, boxed, config, along, across, turned_deg):
+    """`along`, `across`: off the box's middle by its own edges; the last three lie 7 to 15 mm from a wall."""
+    turn = np.radians(20.0)
+    at = BOX + np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ (along, across)
+    plan = next(plans_out(planner, tuple(at), 20.0 + turned_deg, boxed))
     points = np.array([planner.base.to_cell(tool_pose(q, planner.arm)[:3, 3]) for q in plan.path_deg])
-    assert np.hypot(*(points[:, [0, 2]] - at).T).max() < 0.002, "not straight up"
+    assert np.hypot(*(points[:, [0, 2]] - points[-1, [0, 2]]).T).max() < 0.002, "not straight up"
     centre, _ = _block(planner, plan.target_deg, HeldBlock(plan.T_tcp_block, config.block.side_mm))
-    assert centre == pytest.approx((at[0], 0.018, at[1]), abs=1e-4)
+    assert centre[1] == pytest.approx(0.018, abs=1e-4)
+    drawn_mm = np.hypot(*(centre[[0, 2]] - at)) * 1000.0
+    assert drawn_mm < 5.0, "an open jaw would come down on the block"
     for clearance in swept(plan.path_deg, planner.arm, planner.base, boxed, step_deg=2.0):
         if clearance.against.startswith("box"):
             assert clearance.mm >= config.guard.box_mm
@@ -45,7 +60,7 @@ def test_a_block_is_taken_straight_up_between_the_walls(planner, boxed, config, 
 
 @pytest.mark.parametrize(("goal", "yaw_deg"), [((0.2, 0.1), 0.0), ((0.1, 0.2), 40.0), ((0.22, 0.03), -25.0)])
 def test_a_held_block_comes_down_flat_where_it_shall_lie(planner, boxed, config, goal, yaw_deg):
-    out = plan_pick_out(planner, BOX, 10.0, boxed)
+    out = next(plans_out(planner, BOX, 10.0, boxed))
     held = HeldBlock(out.T_tcp_block, config.block.side_mm)
     down = plan_set_down(planner, goal, yaw_deg, boxed.holding(held))
     centre, edges = _block(planner, down.target_deg, held)
@@ -60,14 +75,13 @@ def test_a_held_block_comes_down_flat_where_it_shall_lie(planner, boxed, config,
 
 
 def test_a_block_in_a_corner_or_far_out_is_refused_with_a_reason(planner, boxed, config):
-    with pytest.raises(NoPlan, match="box"):
-        plan_pick_out(planner, (BOX[0] + 0.05, BOX[1] + 0.03), 20.0, boxed)
-    far = (-0.30, 0.16)
+    with pytest.raises(NoPlan, match="margin to the box"):
+        next(plans_out(planner, (BOX[0] + 0.019, BOX[1] + 0.052), 20.0, boxed))
+    far = (-0.36, 0.16)
     with pytest.raises(NoPlan, match="reach"):
-        plan_pick_out(planner, far, 0.0, obstacles_of(config, box_xz_m=far))
+        next(plans_out(planner, far, 0.0, obstacles_of(config, box_xz_m=far)))
 
 
-def test_a_posture_that_is_of_no_use_is_not_given_again(planner, boxed):
-    first = plan_pick_out(planner, BOX, 0.0, boxed)
-    name = first.lookups[0].pose_id
-    assert plan_pick_out(planner, BOX, 0.0, boxed, without=frozenset({name})).lookups[0].pose_id != name
+def test_each_next_way_out_is_another_posture(planner, boxed):
+    ways = plans_out(planner, BOX, 0.0, boxed)
+    assert len({next(ways).lookups[0].pose_id for _ in range(3)}) == 3

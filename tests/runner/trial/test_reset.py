@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runner.batch.ends import reset_ended_of
 from runner.cell import open_cell
 from runner.rig import Request, build_rig
 from runner.trial.reset import Goal, Reset, run_reset
@@ -45,7 +46,7 @@ def reset_from(cell_copy):
     """`reset_from(lambda twin: …)` puts things somewhere, lets the arm put the block to the goal."""
 
     def play(arrange: Callable[[Twin], Any], **how: Any) -> Done:
-        opened, switch = open_cell(cell_copy, QUICK), StopSwitch()
+        opened, switch = open_cell(cell_copy, (*QUICK, *how.pop("overrides", ()))), StopSwitch()
         store = RunStore(cell_copy / "resets")
         with build_rig(opened, Request(seed=5), switch=switch, progress=lambda _: None) as rig:
             rig.twin.reset(5, block_xz_m=(0.1, 0.2), block_yaw_deg=10.0, box_xz_m=BOX, box_yaw_deg=20.0)
@@ -68,6 +69,15 @@ def test_a_block_in_the_box_is_put_to_its_start(reset_from):
     assert check_log(done.reset.log.run_id, done.store).valid
     stages = [stage.name for stage in done.reset.log.stage_records]
     assert stages == ["reset_start", "reset_look", "reset_approach", "reset_pick", "reset_place", "reset_look"]
+
+
+@pytest.mark.slow
+def test_a_hot_arm_is_rested_before_a_reset_and_the_rest_is_told_apart(reset_from):
+    hot = ("twin.servos_c=57", "arm.rest_until_c=55")
+    done = reset_from(lambda twin: twin.world.put_block(Resting((0.205, 0.098), 32.0)), overrides=hot)
+    assert done.reset.done
+    ended = reset_ended_of(done.reset, 3)
+    assert 30.0 < ended.rested_s < ended.duration_s
 
 
 def test_a_block_that_lies_there_already_is_left_alone(reset_from):
