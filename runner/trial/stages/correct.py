@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_of, tool_points_cell_m
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.errors import PlanningError
@@ -65,10 +66,25 @@ def way_of(joints_deg: FloatArray, xz_m: TablePoint, arm: ArmModel, base: BaseIn
     beside = (beside + 180.0) % 360.0 - 180.0
     direction: Direction = "ahead" if abs(beside) <= AHEAD_DEG else "left" if beside > 0 else "right"
     turns = np.vstack((np.eye(arm.n_joints), -np.eye(arm.n_joints)))
-    there = tool_points_cell_m(joints_deg + turns, arm, base)[:, [0, 2]] * 1000
-    per_joint = (there[: arm.n_joints] - there[arm.n_joints :]) / 2
-    rows = tuple((round(dx, 4), round(dz, 4)) for dx, dz in per_joint.tolist())
-    return Way(direction=direction, per_joint_mm=rows, parallax_mm=_parallax_mm(xz_m, view))
+    there = tool_points_cell_m(joints_deg + turns, arm, base) * 1000
+    T = tool_pose(joints_deg, arm)
+    tool = base.to_cell(T[:3, 3] + T[:3, :3].T) - base.to_cell(T[:3, 3])
+    joints_xz, joints_up = _apart((there[: arm.n_joints] - there[arm.n_joints :]) / 2)
+    tool_xz, tool_up = _apart(tool)
+    return Way(
+        direction=direction,
+        per_joint_mm=joints_xz,
+        per_joint_up_mm=joints_up,
+        per_tool_mm=tool_xz,
+        per_tool_up_mm=tool_up,
+        parallax_mm=_parallax_mm(xz_m, view),
+    )
+
+
+def _apart(moved_mm: FloatArray) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+    """Rows (n, 3) of the cell frame as (x, z) and up, rounded."""
+    rows = [(round(dx, 4), round(dy, 4), round(dz, 4)) for dx, dy, dz in moved_mm.tolist()]
+    return tuple((dx, dz) for dx, _, dz in rows), tuple(dy for _, dy, _ in rows)
 
 
 def _parallax_mm(xz_m: TablePoint, view: View | None) -> tuple[float, float] | None:
