@@ -212,8 +212,9 @@ def test_what_trials_of_an_uncalibrated_arm_taught_is_proved_and_goes_live(trial
     )
     assert told.code == 0, told.err
     before = told.object["first_attempt"]
-    proposed = trialcell("corrections", "propose", "--cell", cell_copy, "--json").object
-    assert proposed["lessons"] >= 8
+    shown = trialcell("corrections", "show", "--cell", cell_copy, "--json").object
+    assert shown["lessons"] >= 8
+    assert shown["candidate"] is not None, "the batch has proposed it itself"
     told = trialcell("corrections", "prove", "--pairs", "20", "--seed", "100", "--cell", cell_copy, "--json")
     assert told.code == 0, told.err
     proof = told.object
