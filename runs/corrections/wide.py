@@ -71,6 +71,13 @@ class WideFit:
     weight: Array
 
 
+def alike(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Those that say of their way all that most say: a few from elsewhere must take no parameter from all."""
+    said = [set(columns_at(lesson.xz_m, lesson.way, (0.0, 0.0))) for lesson in lessons]
+    most = {name for name in PRIORS if 2 * sum(name in one for one in said) > len(said)}
+    return [lesson for lesson, one in zip(lessons, said, strict=True) if most <= one]
+
+
 def fit_wide(lessons: Sequence[Lesson]) -> WideFit:
     """Fit the parameters that the lessons can tell. At least one lesson; with one or two only a shift, and little."""
     missed = np.array([lesson.uncorrected_mm for lesson in lessons], dtype=np.float64)
