@@ -13,6 +13,7 @@ import numpy as np
 
 from runner.arms.health import check_ready
 from runner.geometry import HeldBlock, Obstacles, obstacles_of
+from runner.kinematics.model import FloatArray
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
 from runner.table.plan_reset import plan_pick_out, plan_set_down
@@ -208,7 +209,7 @@ def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
     assert seen.block.xz_m is not None
     found, unfit = seen.block.xz_m, set[str | None]()
     with trial.lookups_kept():
-        at, _ = corrected(trial, "pick", found, lambda: _plan_out(trial, seen, found, unfit).target_deg)
+        at, _ = corrected(trial, "pick", found, lambda place: _plan_out(trial, seen, place, unfit).target_deg)
         while True:
             out = _plan_out(trial, seen, at, unfit)
             held = HeldBlock(out.T_tcp_block, bench.config.block.side_mm)
@@ -230,7 +231,11 @@ def _plan_out(trial: Trial, seen: Seen, at: TablePoint, unfit: set[str | None]) 
 def _plan_down(trial: Trial, goal: Goal, out: PickPlan, holding: Obstacles) -> PlacePlan:
     planner = trial.bench.planner
     first = plan_set_down(planner, goal.xz_m, goal.yaw_deg, holding)
-    to, _ = corrected(trial, "pick", goal.xz_m, lambda: first.target_deg)
+
+    def plan_deg(place: TablePoint) -> FloatArray:
+        return (first if place == goal.xz_m else plan_set_down(planner, place, goal.yaw_deg, holding)).target_deg
+
+    to, _ = corrected(trial, "pick", goal.xz_m, plan_deg)
     down = first if to == goal.xz_m else plan_set_down(planner, to, goal.yaw_deg, holding)
     trial.keep_lookups(out.lookups + down.lookups)
     return down

@@ -26,27 +26,40 @@ from vision.calibration.view import View
 AHEAD_DEG = 20.0
 """A heading this near to the line from the arm's base counts as straight ahead."""
 
+_TURNS = 4
+_SAME_MM = 0.5
+"""To a corrected target the tool may come another way, for which another correction holds: so often that is followed,
+until it makes no more difference than this."""
+
 
 def corrected(
     trial: Trial,
     phase: CorrectedPhase,
     detected_xz_m: TablePoint,
-    plan_deg: Callable[[], FloatArray],
+    plan_deg: Callable[[TablePoint], FloatArray],
     *,
     after_miss: bool = False,
 ) -> tuple[TablePoint, CorrectionUse | None]:
     """The target to aim at and what was done to it, written down; the detected one where corrections are off.
 
     Args:
-        plan_deg: the joints that would reach the uncorrected target, shape (n_joints,); asked for only if the model
-            needs to know them. It may raise a `PlanningError`: then such a model leaves the target as it is.
+        plan_deg: the joints that would reach a target, shape (n_joints,); asked for only if the model needs to know
+            them. It may raise a `PlanningError`: for the target as it was seen such a model then leaves it as it is.
         after_miss: take off as well what the attempt before was seen to miss by.
     """
     if not trial.bench.config.trial.corrections:
         return detected_xz_m, None
     model = _model(trial)
-    way = _way_planned(trial.bench, model, detected_xz_m, plan_deg)
-    target, use = model.apply(phase, detected_xz_m, way, missed_mm=_missed_mm(trial) if after_miss else None)
+    missed_mm = _missed_mm(trial) if after_miss else None
+    way = _way_planned(trial.bench, model, detected_xz_m, detected_xz_m, plan_deg)
+    target, use = model.apply(phase, detected_xz_m, way, missed_mm=missed_mm)
+    for _ in range(_TURNS if way is not None and model.asks_for_way else 0):
+        there = _way_planned(trial.bench, model, detected_xz_m, target, plan_deg)
+        if there is None:
+            break
+        before, (target, use) = target, model.apply(phase, detected_xz_m, there, missed_mm=missed_mm)
+        if np.hypot(*np.subtract(target, before)) * 1000 < _SAME_MM:
+            break
     if model.asks_for_way and way is None:
         trial.book.note(f"the {phase} is not corrected: no way to the target as it was seen, so none to correct by")
     if use.capped:
@@ -120,13 +133,18 @@ def _missed_mm(trial: Trial) -> tuple[float, float] | None:
 
 
 def _way_planned(
-    bench: Bench, model: CorrectionModel, xz_m: TablePoint, plan_deg: Callable[[], FloatArray]
+    bench: Bench,
+    model: CorrectionModel,
+    xz_m: TablePoint,
+    target_xz_m: TablePoint,
+    plan_deg: Callable[[TablePoint], FloatArray],
 ) -> Way | None:
+    """How the tool would come to a point, sent to that target; None where there is no way to it or none is asked."""
     if not model.says_anything:
         return None
     if not model.asks_for_way:
         return Way(parallax_mm=_parallax_mm(xz_m, bench.view))
     try:
-        return way_of(plan_deg(), xz_m, bench.arm.model, bench.base, bench.view)
+        return way_of(plan_deg(target_xz_m), xz_m, bench.arm.model, bench.base, bench.view)
     except PlanningError:
         return None
