@@ -1,9 +1,9 @@
 """How near the tip comes with corrections: none, the field's rule, the robust rule that must prove itself.
 
 Three parts, each with all the ways side by side: (1) fits of synthetic lessons, with wild readings; (2) whole batches
-of an invented arm whose tip is measured honestly, or by somebody who lies; (3) with --twin, lessons of real trials on
-the twin, each one's error with the lessons of the others. Part 2 uses the program's own files, proofs and promotions;
-only arm and measurement are invented, and say so here. Prints tables; with --json one object.
+of an invented arm whose tip is measured honestly, or by somebody who lies; (3) with --twin or --cell, lessons of real
+trials on the twin, each one's error with the lessons of the others. Part 2 uses the program's own files, proofs and
+promotions; only arm and measurement are invented, and say so here. Prints tables; with --json one object.
 """
 
 from __future__ import annotations
@@ -281,12 +281,12 @@ def main() -> None:
     parser.add_argument("--liar", action="append", choices=list(LIARS), help="only these; all by default")
     parser.add_argument("--twin", metavar="SEEDS", help="part 3 with these seeds, for example 1-40")
     parser.add_argument("--profile", default="field", help="of the twin")
-    parser.add_argument("--cell", type=Path, help="a cell to use for part 3; a new one by default")
+    parser.add_argument("--cell", type=Path, help="a cell for part 3, with what it has learned already; else a new one")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     found = {"fits": fits(args.seeds), "batches": batches(range(args.seeds), args.trials, args.liar or list(LIARS))}
-    if args.twin:
-        first, _, last = args.twin.partition("-")
+    if args.twin or args.cell:
+        first, _, last = (args.twin or "1-0").partition("-")
         with tempfile.TemporaryDirectory() as scratch:
             cell = args.cell or Path(scratch) / "cell"
             found["twin"] = twin(cell, args.profile, range(int(first), int(last or first) + 1))

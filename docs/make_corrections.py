@@ -1,6 +1,6 @@
-"""Makes the pictures of docs/corrections.md: trials on the twin that teach, then what the program draws of it.
+"""Makes the pictures of docs/corrections.md: trials of an uncalibrated arm on the twin, and what is drawn of them.
 
-python docs/make_corrections.py [--trials 6] [--cell DIR]
+python docs/make_corrections.py [--trials 70] [--cell DIR]; with --trials 0 of what that cell has learned already.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from runner.trial.stop import StopSwitch
 from runs.store import RunStore
 
 HERE = Path(__file__).parent
+DESK = ("twin.profile=uncalibrated", "twin.desk_seed=5")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--trials", type=int, default=70)
     parser.add_argument("--cell", type=Path, help="a cell to use; a new one by default")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.cell or Path(scratch) / "cell"
         if not folder.exists():
-            assert run(["init", "--cell", str(folder), "--set", "twin.profile=field"]) == 0
+            desk = [arg for setting in DESK for arg in ("--set", setting)]
+            assert run(["init", "--cell", str(folder), *desk]) == 0
         for seed in range(1, args.trials + 1):
             cell, switch = open_cell(folder), StopSwitch()
             with build_rig(cell, Request(seed=seed), switch=switch, progress=lambda _: None) as rig:

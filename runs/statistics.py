@@ -6,6 +6,7 @@ carry one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -68,6 +69,41 @@ def wilson_rate(successes: int, n: int, *, confidence: float = 0.95) -> Rate:
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     high = 1.0 if successes == n else min(1.0, middle + half)
     return Rate(successes, n, rate, low, high, confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The middle of `n` values, with the interval that holds the true one with at least `confidence`.
+
+    A limit is None where so few values can't give it: fewer than six at 95 %. `value` is None where there are none.
+    """
+
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+
+
+def exact_median(values: Sequence[float], *, confidence: float = 0.95) -> Median:
+    """A median with its interval between two of the values, whatever they are spread like.
+
+    Raises:
+        ValueError: a confidence out of range.
+
+    Source: the sign test turned round (Thompson, 1936, On confidence ranges for the median): the number of values below
+    the true median is binomial with a half.
+    """
+    from scipy.special import bdtr  # noqa: PLC0415 - see `exact_rate`
+
+    n, ordered = len(values), sorted(values)
+    _check(0, n, confidence)
+    if not n:
+        return Median(0, None, None, None, confidence)
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+    out = sum(bdtr(k, n, 0.5) <= (1 - confidence) / 2 for k in range(n // 2))  # so many may be left out on either side
+    low, high = (ordered[out - 1], ordered[n - out]) if out else (None, None)
+    return Median(n, middle, low, high, confidence)
 
 
 def rogan_gladen(raw: float, sensitivity: float, specificity: float) -> float:

@@ -120,8 +120,15 @@ def resume(
     return _go(open_cell(cell), BatchStore(cell).find(name), host, Output(as_json=json))
 
 
-@app.command(epilog="Example: trialcell batch status   or   trialcell batch status 3 --json")
-def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> int:
+@app.command(epilog="Example: trialcell batch status   or   trialcell batch status 3 --window 200")
+def status(
+    name: NameArgument = "latest",
+    window: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Hold the first N finished starts against the last N.")
+    ] = None,
+    cell: CellOption = DEFAULT_CELL,
+    json: JsonOption = False,
+) -> int:
     """Say how far a batch is and how it goes, also while it runs."""
     from rich.text import Text
 
@@ -142,6 +149,11 @@ def status(name: NameArgument = "latest", cell: CellOption = DEFAULT_CELL, json:
         lines.append(Text(f"paused: {told['paused']}", style="yellow"))
     for called in state.calls[-3:]:
         lines.append(Text(f"a person was called: {called.why}\n  → {called.suggestion}", style="yellow"))
+    if window is not None:
+        from runner.cli.batch_windows import windows_told
+
+        found, words = windows_told(state, window)
+        told, lines = {**told, **found}, [*lines, *words]
     Output(as_json=json).answer({**told, "folder": str(batch.folder)}, *lines)
     return 0
 

@@ -140,7 +140,7 @@ class Planner:
         Raises:
             NoPlan: as in `plan_pick`, or no posture is left.
         """
-        self._refuse_far("pick", target_xz_m, self.approach_pick)
+        self._refuse_far("pick", target_xz_m, requested_xz_m, self.approach_pick)
         if not np.isfinite(block_yaw_deg):
             raise NoPlan("pick", target_xz_m, "the block's yaw is not a number", next_step="look again")
         side_mm, open_mm = self.config.block.side_mm, max_opening_mm(gripper_of(self.arm))
@@ -175,7 +175,7 @@ class Planner:
         Raises:
             NoPlan: outside the table, out of reach, or no posture passes; it says why and what to do.
         """
-        self._refuse_far("place", target_xz_m, self.approach_place)
+        self._refuse_far("place", target_xz_m, requested_xz_m, self.approach_place)
         levels = self._place_levels(target_xz_m, obstacles, requested_xz_m)
         phases = Phases("place", "stage7_approach_place", "stage8_place", self.approach_place.name, None)
         passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
@@ -245,13 +245,13 @@ class Planner:
             skipped=skipped,
         )
 
-    def _refuse_far(self, phase: str, target: TablePoint, approach: Approach) -> None:
-        """Refuse what no posture can reach, in words that say by how much."""
+    def _refuse_far(self, phase: str, target: TablePoint, requested: TablePoint | None, approach: Approach) -> None:
+        """Refuse what no posture can reach, in words that say by how much; a thing is on the table where it is seen."""
         thing = "block" if phase == "pick" else "box"
         if not np.isfinite(target).all():
             raise NoPlan(phase, target, f"the {thing}'s place is not a number", next_step="look again")
-        w = self.config.workspace
-        if not (w.x_m[0] <= target[0] <= w.x_m[1] and w.z_m[0] <= target[1] <= w.z_m[1]):
+        w, (x_m, z_m) = self.config.workspace, requested or target
+        if not (w.x_m[0] <= x_m <= w.x_m[1] and w.z_m[0] <= z_m <= w.z_m[1]):
             x, z = (f"{a * 1000:.0f}…{b * 1000:.0f}" for a, b in (w.x_m, w.z_m))
             why = f"the {thing} is outside the table (x {x} mm, z {z} mm)"
             raise NoPlan(phase, target, why, next_step=f"put the {thing} on the table")

@@ -15,6 +15,7 @@ import numpy as np
 
 from runner.arms.health import check_ready
 from runner.geometry import HeldBlock, obstacles_of
+from runner.kinematics.model import FloatArray
 from runner.table.errors import NoPlan
 from runner.table.plan import PickPlan, PlacePlan
 from runner.table.plan_out import plans_out
@@ -218,7 +219,7 @@ def _plans(trial: Trial, seen: Seen, goal: Goal) -> tuple[PickPlan, PlacePlan]:
     assert seen.block.xz_m is not None
     found = seen.block.xz_m
     with trial.lookups_kept():
-        at, _ = corrected(trial, "pick", found, lambda: next(_ways_out(trial, seen, found)).target_deg)
+        at, _ = corrected(trial, "pick", found, lambda place: next(_ways_out(trial, seen, place)).target_deg)
         ways: list[PickPlan] = []
         refusal: NoPlan | None = None
         try:
@@ -255,12 +256,20 @@ def _ways_out(trial: Trial, seen: Seen, at: TablePoint) -> Iterator[PickPlan]:
 
 def _plan_down(trial: Trial, goal: Goal, out: PickPlan) -> PlacePlan | NoPlan:
     """The way down at the goal with a block that was taken so, or why there is none."""
-    bench = trial.bench
-    holding = bench.arm.obstacles.holding(HeldBlock(out.T_tcp_block, bench.config.block.side_mm))
+    planner, side_mm = trial.bench.planner, trial.bench.config.block.side_mm
+    holding = trial.bench.arm.obstacles.holding(HeldBlock(out.T_tcp_block, side_mm))
+
+    def plan_at(place: TablePoint) -> PlacePlan:
+        return plan_set_down(planner, place, goal.yaw_deg, holding)
+
     try:
-        first = plan_set_down(bench.planner, goal.xz_m, goal.yaw_deg, holding)
-        to, _ = corrected(trial, "pick", goal.xz_m, lambda: first.target_deg)
-        down = first if to == goal.xz_m else plan_set_down(bench.planner, to, goal.yaw_deg, holding)
+        first = plan_at(goal.xz_m)
+
+        def plan_deg(place: TablePoint) -> FloatArray:
+            return (first if place == goal.xz_m else plan_at(place)).target_deg
+
+        to, _ = corrected(trial, "pick", goal.xz_m, plan_deg)
+        down = first if to == goal.xz_m else plan_at(to)
     except NoPlan as refusal:
         return refusal
     trial.keep_lookups(out.lookups + down.lookups)

@@ -80,7 +80,7 @@ class CorrectionModel(Record):
     @property
     def asks_for_way(self) -> bool:
         """Whether it needs to know how the tool will come to a point."""
-        return any("/" in key for key in self.squares) or any(one.name in JOINTS for one in self.parameters)
+        return any("/" in key for key in self.squares) or any(one.name in OF_THE_WAY for one in self.parameters)
 
     def global_mm(self, xz_m: TablePoint, way: Way) -> tuple[float, float, float] | None:
         """What the global fit says of a point: (dx, dz) and its standard deviation, mm; None where it can't say."""
@@ -155,6 +155,9 @@ NO_MODEL = CorrectionModel()
 """Corrects nothing."""
 
 JOINTS = tuple(f"j{number}" for number in range(16))
+TOOL = ("tool_x", "tool_y", "tool_z")
+OF_THE_WAY = frozenset((*JOINTS, *TOOL))
+"""Parameters whose effect depends on how the tool comes to a point."""
 
 
 def square_key(key: str, way: Way) -> str:
@@ -162,11 +165,16 @@ def square_key(key: str, way: Way) -> str:
     return key if way.direction == "ahead" else f"{key}/{way.direction}"
 
 
-def columns_at(xz_m: TablePoint, way: Way, about_xz_mm: tuple[float, float]) -> dict[str, tuple[float, float]]:
+def columns_at(
+    xz_m: TablePoint, way: Way, about_xz_mm: tuple[float, float], *, seen: bool = False
+) -> dict[str, tuple[float, float]]:
     """By how many mm (x, z) the tip would miss a point for one unit of each parameter.
 
-    Units: shift and height mm, yaw and joints degrees, scale percent; yaw and scale are about `about_xz_mm`. Height and
-    joints are there where the way is known.
+    Units: shift, height and tool mm, yaw and joints degrees, scale percent; yaw and scale are about `about_xz_mm`.
+    Height, tool and joints are there where the way is known.
+
+    Args:
+        seen: as the camera sees it instead, which places a tip that is too high elsewhere.
     """
     x, z = xz_m[0] * 1000 - about_xz_mm[0], xz_m[1] * 1000 - about_xz_mm[1]
     found = {
@@ -177,4 +185,11 @@ def columns_at(xz_m: TablePoint, way: Way, about_xz_mm: tuple[float, float]) -> 
     }
     if way.parallax_mm is not None:
         found["height"] = way.parallax_mm
-    return found | dict(zip(JOINTS, way.per_joint_mm, strict=False))
+    for names, moved, up in (
+        (TOOL, way.per_tool_mm, way.per_tool_up_mm),
+        (JOINTS, way.per_joint_mm, way.per_joint_up_mm),
+    ):
+        px, pz = way.parallax_mm if seen and up and way.parallax_mm is not None else (0.0, 0.0)
+        raised = up or (0.0,) * len(moved)
+        found |= {name: (dx + px * dy, dz + pz * dy) for name, (dx, dz), dy in zip(names, moved, raised, strict=False)}
+    return found

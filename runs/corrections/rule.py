@@ -12,7 +12,7 @@ from pydantic import Field
 from runs.corrections.model import CorrectionModel, SquareValue
 from runs.corrections.squares import fit_squares
 from runs.corrections.table import CorrectionTable
-from runs.corrections.wide import fit_wide
+from runs.corrections.wide import alike, fit_wide
 from runs.schema.base import Record
 
 
@@ -30,7 +30,7 @@ def model_of(table: CorrectionTable, settings: RuleSettings) -> CorrectionModel:
     """What the lessons of a table add up to; one that corrects nothing where there are none."""
     if settings.rule == "field":
         return _field(table, settings)
-    lessons = table.lessons[-settings.memory :]
+    lessons = alike(table.lessons[-settings.memory :])
     if not lessons:
         return CorrectionModel(rule="robust", cap_mm=settings.cap_mm)
     wide = fit_wide(lessons)

@@ -65,12 +65,16 @@ class Way(Record):
     """How the tool comes to a point, and what would move it there.
 
     `direction` is the tool's heading against the line from the arm's base. `per_joint_mm` says for each joint how far
-    (x, z) the tool point goes with a degree of it; `parallax_mm` how far what the camera sees there is displaced by a
-    millimetre of height. Empty or None where it is not known.
+    (x, z) the tool point goes with a degree of it, `per_joint_up_mm` how far up; `per_tool_mm` and `per_tool_up_mm` the
+    same for a millimetre by which the gripper sits beside its place, along each axis of the tool; `parallax_mm` how far
+    what the camera sees there is displaced by a millimetre of height. Empty or None where it is not known.
     """
 
     direction: Direction = "ahead"
     per_joint_mm: tuple[tuple[float, float], ...] = ()
+    per_joint_up_mm: tuple[float, ...] = ()
+    per_tool_mm: tuple[tuple[float, float], ...] = ()
+    per_tool_up_mm: tuple[float, ...] = ()
     parallax_mm: tuple[float, float] | None = None
 
 

@@ -16,20 +16,26 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.corrections.model import JOINTS, LeftAlone, Parameter, columns_at
+from runs.corrections.model import JOINTS, TOOL, LeftAlone, Parameter, columns_at
 from runs.corrections.table import Lesson
 
 Array = NDArray[np.float64]
 
 PRIORS: dict[str, tuple[Literal["mm", "deg", "%"], float]] = {
+    **dict.fromkeys(JOINTS, ("deg", 2.0)),
+    **dict.fromkeys(TOOL, ("mm", 5.0)),
     "shift_x": ("mm", 20.0),
     "shift_z": ("mm", 20.0),
     "yaw": ("deg", 3.0),
-    "scale": ("%", 3.0),
+    "scale": ("%", 1.0),
     "height": ("mm", 20.0),
-    **dict.fromkeys(JOINTS, ("deg", 2.0)),
 }
-"""Unit and how far off each is taken to be at most or so before anything is known, in the order of being taken."""
+"""Unit and how far off each is taken to be at most or so before anything is known, in the order of being taken.
+
+What an arm has comes first: a joint's zero and the gripper's place also say how far the tip is up, and by how much the
+camera therefore sees it elsewhere than it is. What a camera has can imitate the horizontal part of that, and then takes
+for a miss what is none. A calibrated camera's scale is nearly right.
+"""
 
 KNOWN = 0.33
 """A parameter is taken if its standard deviation falls to this share of the prior's."""
@@ -65,13 +71,20 @@ class WideFit:
     weight: Array
 
 
+def alike(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Those that say of their way all that most say: a few from elsewhere must take no parameter from all."""
+    said = [set(columns_at(lesson.xz_m, lesson.way, (0.0, 0.0))) for lesson in lessons]
+    most = {name for name in PRIORS if 2 * sum(name in one for one in said) > len(said)}
+    return [lesson for lesson, one in zip(lessons, said, strict=True) if most <= one]
+
+
 def fit_wide(lessons: Sequence[Lesson]) -> WideFit:
     """Fit the parameters that the lessons can tell. At least one lesson; with one or two only a shift, and little."""
     missed = np.array([lesson.uncorrected_mm for lesson in lessons], dtype=np.float64)
     places = np.array([lesson.xz_m for lesson in lessons], dtype=np.float64) * 1000
     middle = np.median(places, axis=0)
     about = (float(middle[0]), float(middle[1]))
-    found = [columns_at(lesson.xz_m, lesson.way, about) for lesson in lessons]
+    found = [columns_at(lesson.xz_m, lesson.way, about, seen=True) for lesson in lessons]
     names = [name for name in PRIORS if all(name in one for one in found)]
     A = np.array([[one[name] for name in names] for one in found], dtype=np.float64).transpose(0, 2, 1)
     prior = np.array([PRIORS[name][1] for name in names])

@@ -20,6 +20,7 @@ from runs.batch_records import (
     TrialStarted,
 )
 from runs.batch_state import BatchState
+from runs.batch_windows import scenes_by, windows
 from runs.batches import BatchFolder, BatchNotFound, BatchRunning, BatchStore, BatchUnreadable
 from runs.enough import why_enough
 from runs.errors import NewerThanUs
@@ -246,3 +247,31 @@ def test_a_batch_that_knows_enough_is_done():
     assert state.done
     assert state.summary(running=False)["state"] == "finished"
     assert state.summary(running=False)["finished"] == 1
+
+
+def test_windows_leave_faults_out_and_count_other_ends_apart():
+    ends = [ended(0, attempts=2, tip_mm=9.0, truth_tip_mm=8.0), ended(1, "failed", tip_mm=7.0, truth_tip_mm=6.0)]
+    ends += [ended(2, "crashed", faults=("dead",)), ended(3, "refused"), ended(4, tip_mm=1.0, truth_tip_mm=0.5)]
+    ends += [ended(5, faults=("sag",), tip_mm=5.0)]
+    first, last = windows(BatchState.of(plan_of(6), ends), 3)
+    assert (first.first, first.last, first.trials, first.with_fault) == (0, 2, 3, 1)
+    assert (first.first_attempt.successes, first.success.successes, first.success.n) == (0, 1, 2)
+    assert first.tip_mm.value == 8.0
+    assert first.truth_tip_mm.value == 7.0
+    assert (last.first, last.last, last.with_fault) == (3, 5, 1)
+    assert last.apart == {"refused": 1}
+    assert (last.first_attempt.successes, last.first_attempt.n, last.tip_mm.n) == (1, 1, 1)
+    assert windows(BatchState.of(plan_of(6), []), 3) is None
+
+
+def test_every_start_is_put_down_to_whoever_made_it():
+    def scene(start: int, by: str) -> SceneMade:
+        return SceneMade(at="t", start=start, by=by)
+
+    def reset(start: int, done: bool) -> ResetEnded:
+        return ResetEnded(at="t", start=start, log="l", done=done, tries=1)
+
+    events = [scene(0, "new world"), reset(1, True), reset(2, False)]
+    events += [Called(at="t", start=2, why="w", suggestion="s"), scene(2, "twin person"), scene(3, "teleport")]
+    state = BatchState.of(plan_of(5), [*events, *(ended(k) for k in range(5))])
+    assert scenes_by(state) == {"new desk": 1, "arm": 1, "called": 1, "teleport": 1, "unknown": 1}

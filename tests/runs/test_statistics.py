@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from runs.statistics import exact_rate
+from runs.statistics import exact_median, exact_rate
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,20 @@ def test_nothing_counted_says_nothing():
 def test_counts_that_can_not_be_are_refused(successes, n, confidence):
     with pytest.raises(ValueError, match=r"can't be|lies between"):
         exact_rate(successes, n, confidence=confidence)
+
+
+@pytest.mark.parametrize("n", [6, 25, 200])
+def test_the_interval_of_a_median_holds_it_as_often_as_it_says(n):
+    rng, held, turns = np.random.default_rng(n), 0, 2000
+    for values in rng.lognormal(0.0, 1.0, (turns, n)).tolist():
+        found = exact_median(values)
+        held += found.low <= 1.0 <= found.high  # the median of that distribution
+    assert held / turns >= 0.94
+
+
+def test_few_values_give_no_interval():
+    assert exact_median([3.0, 1.0, 2.0, 4.0]).value == 2.5
+    assert exact_median([3.0, 1.0, 2.0, 4.0, 5.0]).low is None
+    assert exact_median([]).value is None
+    six = exact_median([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert (six.low, six.high) == (1.0, 6.0)

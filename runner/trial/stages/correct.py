@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from runner.kinematics.fk import tool_pose
 from runner.kinematics.frames import BaseInCell, stance_of, tool_points_cell_m
 from runner.kinematics.model import ArmModel, FloatArray
 from runner.table.errors import PlanningError
@@ -25,27 +26,40 @@ from vision.calibration.view import View
 AHEAD_DEG = 20.0
 """A heading this near to the line from the arm's base counts as straight ahead."""
 
+_TURNS = 4
+_SAME_MM = 0.5
+"""To a corrected target the tool may come another way, for which another correction holds: so often that is followed,
+until it makes no more difference than this."""
+
 
 def corrected(
     trial: Trial,
     phase: CorrectedPhase,
     detected_xz_m: TablePoint,
-    plan_deg: Callable[[], FloatArray],
+    plan_deg: Callable[[TablePoint], FloatArray],
     *,
     after_miss: bool = False,
 ) -> tuple[TablePoint, CorrectionUse | None]:
     """The target to aim at and what was done to it, written down; the detected one where corrections are off.
 
     Args:
-        plan_deg: the joints that would reach the uncorrected target, shape (n_joints,); asked for only if the model
-            needs to know them. It may raise a `PlanningError`: then such a model leaves the target as it is.
+        plan_deg: the joints that would reach a target, shape (n_joints,); asked for only if the model needs to know
+            them. It may raise a `PlanningError`: for the target as it was seen such a model then leaves it as it is.
         after_miss: take off as well what the attempt before was seen to miss by.
     """
     if not trial.bench.config.trial.corrections:
         return detected_xz_m, None
     model = _model(trial)
-    way = _way_planned(trial.bench, model, detected_xz_m, plan_deg)
-    target, use = model.apply(phase, detected_xz_m, way, missed_mm=_missed_mm(trial) if after_miss else None)
+    missed_mm = _missed_mm(trial) if after_miss else None
+    way = _way_planned(trial.bench, model, detected_xz_m, detected_xz_m, plan_deg)
+    target, use = model.apply(phase, detected_xz_m, way, missed_mm=missed_mm)
+    for _ in range(_TURNS if way is not None and model.asks_for_way else 0):
+        there = _way_planned(trial.bench, model, detected_xz_m, target, plan_deg)
+        if there is None:
+            break
+        before, (target, use) = target, model.apply(phase, detected_xz_m, there, missed_mm=missed_mm)
+        if np.hypot(*np.subtract(target, before)) * 1000 < _SAME_MM:
+            break
     if model.asks_for_way and way is None:
         trial.book.note(f"the {phase} is not corrected: no way to the target as it was seen, so none to correct by")
     if use.capped:
@@ -65,10 +79,25 @@ def way_of(joints_deg: FloatArray, xz_m: TablePoint, arm: ArmModel, base: BaseIn
     beside = (beside + 180.0) % 360.0 - 180.0
     direction: Direction = "ahead" if abs(beside) <= AHEAD_DEG else "left" if beside > 0 else "right"
     turns = np.vstack((np.eye(arm.n_joints), -np.eye(arm.n_joints)))
-    there = tool_points_cell_m(joints_deg + turns, arm, base)[:, [0, 2]] * 1000
-    per_joint = (there[: arm.n_joints] - there[arm.n_joints :]) / 2
-    rows = tuple((round(dx, 4), round(dz, 4)) for dx, dz in per_joint.tolist())
-    return Way(direction=direction, per_joint_mm=rows, parallax_mm=_parallax_mm(xz_m, view))
+    there = tool_points_cell_m(joints_deg + turns, arm, base) * 1000
+    T = tool_pose(joints_deg, arm)
+    tool = base.to_cell(T[:3, 3] + T[:3, :3].T) - base.to_cell(T[:3, 3])
+    joints_xz, joints_up = _apart((there[: arm.n_joints] - there[arm.n_joints :]) / 2)
+    tool_xz, tool_up = _apart(tool)
+    return Way(
+        direction=direction,
+        per_joint_mm=joints_xz,
+        per_joint_up_mm=joints_up,
+        per_tool_mm=tool_xz,
+        per_tool_up_mm=tool_up,
+        parallax_mm=_parallax_mm(xz_m, view),
+    )
+
+
+def _apart(moved_mm: FloatArray) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+    """Rows (n, 3) of the cell frame as (x, z) and up, rounded."""
+    rows = [(round(dx, 4), round(dy, 4), round(dz, 4)) for dx, dy, dz in moved_mm.tolist()]
+    return tuple((dx, dz) for dx, _, dz in rows), tuple(dy for _, dy, _ in rows)
 
 
 def _parallax_mm(xz_m: TablePoint, view: View | None) -> tuple[float, float] | None:
@@ -104,13 +133,18 @@ def _missed_mm(trial: Trial) -> tuple[float, float] | None:
 
 
 def _way_planned(
-    bench: Bench, model: CorrectionModel, xz_m: TablePoint, plan_deg: Callable[[], FloatArray]
+    bench: Bench,
+    model: CorrectionModel,
+    xz_m: TablePoint,
+    target_xz_m: TablePoint,
+    plan_deg: Callable[[TablePoint], FloatArray],
 ) -> Way | None:
+    """How the tool would come to a point, sent to that target; None where there is no way to it or none is asked."""
     if not model.says_anything:
         return None
     if not model.asks_for_way:
         return Way(parallax_mm=_parallax_mm(xz_m, bench.view))
     try:
-        return way_of(plan_deg(), xz_m, bench.arm.model, bench.base, bench.view)
+        return way_of(plan_deg(target_xz_m), xz_m, bench.arm.model, bench.base, bench.view)
     except PlanningError:
         return None

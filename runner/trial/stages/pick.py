@@ -15,6 +15,7 @@ from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import look_again, reckon_with, swept_deg
 from runner.trial.stages.tip import measure_tip
 from runner.trial.trial import Seen, Trial, joints_of
+from runs.schema.geometry import TablePoint
 from runs.schema.run import PoseUsed
 from runs.schema.verdict import Verdict
 
@@ -30,8 +31,9 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
         assert seen.block.xz_m is not None
         detected, yaw_deg = seen.block.xz_m, seen.block.yaw_deg or 0.0
 
-        def plan_deg() -> FloatArray:
-            return bench.planner.plan_pick(detected, yaw_deg, bench.arm.obstacles).target_deg
+        def plan_deg(at: TablePoint) -> FloatArray:
+            reckon_with(trial, seen, block_xz_m=at)
+            return bench.planner.plan_pick(at, yaw_deg, bench.arm.obstacles, requested_xz_m=detected).target_deg
 
         target, trial.correction = corrected(trial, "pick", detected, plan_deg, after_miss=True)
         reckon_with(trial, seen, block_xz_m=target)

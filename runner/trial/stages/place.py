@@ -14,6 +14,7 @@ from runner.trial.sight import arm_discs_px, gap_px
 from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import box_xz_m, swept_deg
 from runner.trial.trial import Seen, Trial, joints_of
+from runs.schema.geometry import TablePoint
 from runs.schema.run import PoseUsed
 from runs.schema.verdict import Verdict
 
@@ -28,9 +29,11 @@ def approach_place(trial: Trial, seen: Seen) -> PlacePlan:
     bench = trial.bench
     with trial.stage("stage7_approach_place", attempt=trial.attempt):
         detected = box_xz_m(seen)
-        target, _ = corrected(
-            trial, "place", detected, lambda: bench.planner.plan_place(detected, bench.arm.obstacles).target_deg
-        )
+
+        def plan_deg(at: TablePoint) -> FloatArray:
+            return bench.planner.plan_place(at, bench.arm.obstacles, requested_xz_m=detected).target_deg
+
+        target, _ = corrected(trial, "place", detected, plan_deg)
         with trial.lookups_kept():
             plan = bench.planner.plan_place(target, bench.arm.obstacles, requested_xz_m=detected)
         trial.keep_lookups(plan.lookups)

@@ -12,7 +12,7 @@ from runner.kinematics.model import ArmModel
 from runs.batch_records import BatchPlan
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def quick() -> tuple[str, ...]:
     """Settings that make a trial short; how it goes is the same."""
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import cv2
@@ -196,3 +197,33 @@ def test_prove_runs_pairs_on_the_twin_and_stops_once_it_is_clear(trialcell, cell
     assert told.object["word"] == "worse"
     assert told.object["pairs"] < 20
     assert trialcell("corrections", "promote", "--cell", cell_copy).code == 3
+
+
+@pytest.mark.slow
+def test_what_trials_of_an_uncalibrated_arm_taught_is_proved_and_goes_live(trialcell, cell_copy):
+    settings = (cell_copy / "cell.toml").read_text(encoding="utf-8")
+    for key, value in (("profile", '"uncalibrated"'), ("desk_seed", "5")):
+        settings = re.sub(rf"(?m)^{key} = \S+", f"{key} = {value}", settings)
+    (cell_copy / "cell.toml").write_text(settings, encoding="utf-8")
+    shutil.rmtree(cell_copy / "calibration")  # of another desk's camera
+    told = trialcell(
+        *("batch", 12, "--workers", 1, "--set", "batch.reset=teleport", "--set", "arm.speed_percent=80"),
+        *("--set", "batch.round=100", "--cell", cell_copy, "--json"),
+    )
+    assert told.code == 0, told.err
+    before = told.object["first_attempt"]
+    shown = trialcell("corrections", "show", "--cell", cell_copy, "--json").object
+    assert shown["lessons"] >= 8
+    assert shown["candidate"] is not None, "the batch has proposed it itself"
+    told = trialcell("corrections", "prove", "--pairs", "20", "--seed", "100", "--cell", cell_copy, "--json")
+    assert told.code == 0, told.err
+    proof = told.object
+    assert (proof["word"], proof["holds"]) == ("better", True)
+    assert proof["success_low"] > 0 or proof["tip_better_low"] > 0.5
+    assert proof["tip_with_mm"] < 0.5 * proof["tip_without_mm"]
+    assert proof["only_with"] > proof["only_without"], before
+    assert trialcell("corrections", "promote", "--cell", cell_copy, "--json").object["live"] == proof["candidate"]
+    trialcell("run", "--seed", 200, "--cell", cell_copy)
+    store = RunStore(cell_copy / "runs")
+    use = store.open(store.list()[-1].run_id).log.correction.last
+    assert (use.applied, use.model) == (True, proof["candidate"])

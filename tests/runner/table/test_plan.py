@@ -209,6 +209,14 @@ def test_a_block_that_cannot_be_picked_is_refused_with_the_reason_and_the_next_s
     assert caught.value.next_step
 
 
+def test_a_block_at_the_tables_edge_may_be_aimed_at_beyond_it(planner: Planner) -> None:
+    """An arm that misses is told to go beside where the block is seen; on the table it is where it is seen."""
+    aimed, seen = (0.2, -0.004), (0.2, 0.006)
+    with pytest.raises(NoPlan, match="outside the table"):
+        planner.plan_pick(aimed, 0.0, Obstacles())
+    assert planner.plan_pick(aimed, 0.0, Obstacles(), requested_xz_m=seen).target_m[2] == pytest.approx(-0.004)
+
+
 def test_a_box_out_of_reach_is_refused(planner: Planner) -> None:
     with pytest.raises(NoPlan, match="the box is out of reach"):
         planner.plan_place((-0.38, 0.3), Obstacles())

@@ -25,7 +25,20 @@ def test_what_a_degree_of_each_joint_does_is_what_the_arm_does(arm, base, spot):
         turned[joint] += 0.3
         moved = (tool_points_cell_m(turned, arm, base) - tool_points_cell_m(POSE_DEG, arm, base))[[0, 2]] * 1000
         assert 0.3 * np.array(way.per_joint_mm[joint]) == pytest.approx(moved, abs=0.02)
+        up = (tool_points_cell_m(turned, arm, base) - tool_points_cell_m(POSE_DEG, arm, base))[1] * 1000
+        assert 0.3 * way.per_joint_up_mm[joint] == pytest.approx(up, abs=0.02)
     assert way.parallax_mm is None
+
+
+def test_what_a_gripper_beside_its_place_does_turns_with_the_tool(arm, base, spot):
+    way, turned = way_of(POSE_DEG, spot, arm, base, None), POSE_DEG.copy()
+    turned[0] += 90.0
+    there = way_of(turned, spot, arm, base, None)
+    for axis in range(3):
+        (x, z), up = way.per_tool_mm[axis], way.per_tool_up_mm[axis]
+        assert np.hypot(np.hypot(x, z), up) == pytest.approx(1.0, abs=1e-3)
+        assert there.per_tool_up_mm[axis] == pytest.approx(up, abs=1e-3)
+        assert there.per_tool_mm[axis] == pytest.approx((-z, x), abs=1e-3)
 
 
 def test_directions_are_told_against_the_line_from_the_base(arm, base, spot):

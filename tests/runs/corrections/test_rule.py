@@ -152,8 +152,17 @@ def test_what_can_not_be_told_apart_is_left_alone_and_named(learned):
     model = model_of(learned(80, way=pulled), ROBUST)
     left = {one.name: one.why for one in model.left_alone}
     assert "scale" in left["height"]
-    assert "yaw" in left["j0"]
-    assert {"shift_x", "shift_z", "yaw", "scale"} <= {one.name for one in model.parameters}
+    assert "j0" in left["yaw"]
+    assert {"shift_x", "shift_z", "j0", "scale"} <= {one.name for one in model.parameters}
+
+
+def test_a_few_lessons_that_say_less_of_their_way_take_nothing_from_the_others(learned):
+    many, few = learned(60, way=pulled), learned(12, seed=7).lessons
+    renamed = [one.model_copy(update={"run_id": f"run_9{k:03}"}) for k, one in enumerate(few)]
+    assert model_of(many.learned(*renamed), ROBUST) == model_of(many, ROBUST)
+    told = model_of(learned(60).learned(*learned(12, seed=7, way=pulled).lessons), ROBUST)
+    assert told.lessons == 72
+    assert {one.name: one.why for one in told.left_alone}["j0"] == "not every lesson says what it does"
 
 
 def test_few_lessons_tell_only_a_shift_and_say_so(learned):
