@@ -23,12 +23,14 @@ from runner.judging import trial_judge
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
 from runner.learning import belongs_to, rule_of
+from runner.rehearse.rehearsal import Rehearsal
 from runner.station import Station, check_station, open_station, refuse_twins_calibration
 from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
 from runner.table.postures import arm_of
 from runner.trial.bench import Bench
 from runner.trial.stop import StoppableClock, StopSwitch
+from runner.twin.profiles import FIELD
 from runner.twin.served import served_at
 from runner.twin.setup import Twin
 from runs.corrections.file import CorrectionFile, model_in_use
@@ -156,6 +158,7 @@ def _bench(
         detect=detect_settings(config),
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
+        rehearsal=Rehearsal(arm_model, config, FIELD),
         corrections=CorrectionFile(cell.folder),
         belongs_to=belonging,
         rule=rule_of(config),
