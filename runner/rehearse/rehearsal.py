@@ -8,7 +8,7 @@ quickest. It sends nothing, and what it says is a forecast: the trial is judged 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from time import monotonic
 from typing import Literal
@@ -69,6 +69,7 @@ class Rehearsal:
         policy: Policy,
         because: str,
         seen_spread_mm: float = 0.0,
+        block_sd_mm: float | None = None,
     ) -> Rehearsed:
         """Try these ways and choose one.
 
@@ -77,12 +78,15 @@ class Rehearsal:
             obstacles: with block and box as they were seen.
             because: what the rehearsal is for, for the log.
             seen_spread_mm: how far apart the captures saw the block.
+            block_sd_mm: where the block is known otherwise, how well; then neither settings nor captures say.
 
         Raises:
             ArmWithoutTwin: the arm's file lacks what physics needs. PhysicsDiverged: the numbers can't be used.
         """
         settings, began_s = self._config.rehearse, monotonic()
         doubt = doubt_of(settings, self._drive, seen_spread_mm=seen_spread_mm)
+        if block_sd_mm is not None:
+            doubt = replace(doubt, block_mm=(block_sd_mm, block_sd_mm))
         seed = settings.seed + attempt
         per_way = max(2, round(settings.tries * _FIRST_ROUND / len(plans)))
         rest = max(0, settings.tries - per_way * len(plans))
