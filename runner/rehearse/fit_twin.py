@@ -28,7 +28,7 @@ from vision.calibration.kept import now_text
 
 HELD_OUT_EVERY = 4  # of the runs; of one run alone the last quarter of its moves
 FEWEST_TIPS = 3
-FRICTIONS = (0.05, 0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9)
+FRICTIONS = (0.02, 0.03, 0.045, 0.07, 0.12, 0.2, 0.4, 0.8)
 _TRIES = 8  # of each pick at each friction
 _DETERMINED = 3.0  # times as likely as the worst, in natural logarithms: else the picks say too little
 

@@ -22,7 +22,7 @@ from runs.errors import Family, TrialcellError
 from runs.schema.motion import MoveRecord
 from runs.schema.run import RunLog
 
-FEWEST_MOVES = 12
+FEWEST_MOVES = 8
 _LAGS_S = (0.15, 0.25, 0.4, 0.6, 0.9, 1.4)
 _STARTS = ((0.0, 0.2, 0.3), (1.0, 0.6, 1.5), (-1.0, 0.6, 1.5))
 _BOUNDS = ((-8.0, 0.0, 0.0), (8.0, 4.0, 5.0))  # offset, half width, lag; degrees
