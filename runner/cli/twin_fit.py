@@ -29,6 +29,10 @@ def fit(
         bool,
         typer.Option("--friction", help="Also find the pads' friction from what came of the picks: minutes."),
     ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What the twin is now; by default as the logs say, else field."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Keep nothing.")] = False,
     set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
@@ -49,7 +53,9 @@ def fit(
     opened = open_cell(cell, set_ or [])
     logs = _logs(opened, log, last)
     told = {log.provenance.profile for log in logs if log.provenance is not None}
-    own = next(iter(told)) if len(told) == 1 else None
+    own = profile or (next(iter(told)) if len(told) == 1 else None)
+    if profile is not None and profile not in PROFILES:
+        raise typer.BadParameter(f"--profile is one of {', '.join(PROFILES)}; got {profile!r}")
     before = PROFILES.get(own or "", FIELD)
     planner = open_tables(opened.folder, opened.config).planner(opened.config)
     with out.aside.status("fitting the twin") as status:

@@ -185,6 +185,15 @@ def chosen_of(choices: Sequence[Choice]) -> int:
     )
 
 
+def forecast(picked: int, tries: int) -> float:
+    """How often a way is expected to work, from its tries: with half a success and half a failure more.
+
+    What was chosen because it did best in some tries does not do quite as well in others, and 20 of 20 is not always.
+    Source: Jeffreys' prior for a proportion.
+    """
+    return (picked + 0.5) / (tries + 1.0)
+
+
 def why_chosen(choices: Sequence[Choice], chosen: int) -> str:
     """A sentence for people."""
     best, own = choices[chosen], choices[0]

@@ -55,6 +55,7 @@ class RehearsalRecord(Record):
 class Foretold(Record):
     """What a rehearsal said of the way that was chosen, beside what came of it.
 
+    `rate` is how often the way was expected to pick the block up: (picked + ½) / (tries + 1).
     Tips are seen less block, x and z, mm, with their spread where foretold; `left_deg` is the worst joint beside its
     goal at the grasp, foretold as two standard deviations.
     """

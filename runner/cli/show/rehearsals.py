@@ -25,7 +25,7 @@ def rehearsals(log: RunLog, figures: Figures) -> Iterator[RenderableType]:
         cut = ", cut short by its time limit" if record.cut_short else ""
         rows: list[tuple[str, RenderableType]] = [
             (f"attempt {record.attempt}", Text(f"{clean(record.why)}")),
-            ("because", words(f"{record.policy}: {record.because}", QUIET)),
+            ("because", words(record.because, QUIET)),
             ("spent", Text(f"{spent}{cut}, seed {record.seed}", style=QUIET)),
             ("not known", Text(", ".join(_spread(*each) for each in record.doubt.items()), style=QUIET)),
         ]
@@ -66,7 +66,7 @@ def _figures(choice: Choice) -> tuple[str, ...]:
 
 
 def _spread(name: str, value: float | tuple[float, ...]) -> str:
-    said = "/".join(f"{v:g}" for v in value) if isinstance(value, tuple) else f"{value:g}"
+    said = "/".join(f"{v:.3g}" for v in value) if isinstance(value, tuple) else f"{value:g}"
     return f"{clean(name)} {said}"
 
 
@@ -76,7 +76,7 @@ def _came(told: Foretold, figures: Figures) -> Iterator[tuple[str, RenderableTyp
     tip_told = f"{figures.point(told.tip_mm, 'd_mm')} ± {sd_x:.1f}, {sd_z:.1f} mm"
     opening = f"{_mm(told.opening_mm)}, read {_mm(told.read_opening_mm)}"
     left = NOTHING if told.read_left_deg is None else f"{told.read_left_deg:.2f}°"
-    yield "foretold", Text(f"picked in {told.rate:.0%} of {told.tries} tries; judged {told.verdict or NOTHING}")
+    yield "foretold", Text(f"picked in {told.rate:.0%}, by {told.tries} tries; judged {told.verdict or NOTHING}")
     yield "tip", Text(f"{tip_told}; seen {tip}", style=QUIET)
     yield "jaws", Text(opening, style=QUIET)
     yield "worst joint", Text(f"within {told.left_deg:.1f}° of its goal; read {left}", style=QUIET)

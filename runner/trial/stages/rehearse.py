@@ -13,7 +13,7 @@ from math import cos, radians, sin
 import numpy as np
 
 from runner.kinematics.frames import BaseInCell
-from runner.rehearse.rehearsal import Policy
+from runner.rehearse.rehearsal import Policy, forecast
 from runner.table.plan import PickPlan
 from runner.table.postures import radius_m
 from runner.trial.trial import Seen, Trial
@@ -98,7 +98,7 @@ def foretold(trial: Trial, verdict: Verdict) -> None:
     trial.book.add(
         Foretold(
             attempt=trial.attempt,
-            rate=float(out.picked.mean()),
+            rate=round(forecast(int(out.picked.sum()), len(out.picked)), 4),
             tries=len(out.picked),
             verdict=verdict.verdict,
             tip_mm=(round(float(middle[0]), 2), round(float(middle[1]), 2)),
