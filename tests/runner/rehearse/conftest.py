@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from itertools import islice
 
 import pytest
 
-from runner.cell import open_cell
 from runner.config import Config, with_overrides
 from runner.geometry import Obstacles, obstacles_of
 from runner.rehearse.rehearsal import Rehearsal, Rehearsed
-from runner.rig import Request, build_rig
 from runner.table.cell_tables import open_tables
 from runner.table.plan import PickPlan, Planner
-from runner.trial.sequence import run_trial
-from runner.trial.stop import StopSwitch
 from runner.twin.profiles import FIELD
-from runs.schema.run import RunLog
-from runs.store import RunStore
 
 
 @dataclass(frozen=True)
@@ -56,16 +49,6 @@ def rehearse(planner, settings, place):
         return Rehearsal(planner.arm, config, FIELD).pick(place.plans[:3], place.obstacles, **told)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def good_trial_log(prepared_cell, tmp_path_factory) -> RunLog:
-    """The log of a whole trial that completed."""
-    folder = tmp_path_factory.mktemp("trial") / "cell"
-    shutil.copytree(prepared_cell, folder, ignore=shutil.ignore_patterns("cell.lock*"))
-    cell, switch = open_cell(folder), StopSwitch()
-    with build_rig(cell, Request(seed=13), switch=switch, progress=lambda _: None) as rig:
-        return run_trial(rig.bench, RunStore(cell.runs_dir), switch=switch)
 
 
 @pytest.fixture(scope="session")

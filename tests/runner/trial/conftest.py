@@ -201,18 +201,6 @@ def play(cell_copy):
 
 
 @pytest.fixture(scope="session")
-def make_played(prepared_cell, tmp_path_factory):
-    """Plays a trial that several tests only read, in a cell of its own: `make_played(overrides=…)`."""
-
-    def make(**how: Any) -> Played:
-        folder = tmp_path_factory.mktemp("played") / "cell"
-        shutil.copytree(prepared_cell, folder, ignore=shutil.ignore_patterns("cell.lock*"))
-        return play_trial(folder, **how)
-
-    return make
-
-
-@pytest.fixture(scope="session")
 def good_trial(prepared_cell, tmp_path_factory) -> Played:
     """One trial that completed with the measuring judge, for tests that only read."""
     folder = tmp_path_factory.mktemp("good") / "cell"

@@ -18,21 +18,14 @@ from runs.schema.motion import Skipped
 FEW = ("rehearse.tries=16", "rehearse.choices=2")
 
 
-@pytest.fixture(scope="module")
-def always(make_played):
-    """One trial of the field profile with a rehearsal, for tests that only read."""
-    return make_played(overrides=['rehearse.policy="always"', "twin.profile=field", "rehearse.block_sd_mm=5", *FEW])
-
-
 def test_without_the_policy_nothing_is_rehearsed(good_trial):
     assert good_trial.log.rehearsals == ()
     assert good_trial.log.foretold == ()
     assert all(tip.beside_mm is None for tip in good_trial.log.tip_measurements)
 
 
-def test_the_chosen_way_is_the_one_that_is_gone(always):
-    log = always.log
-    always.check_at_rest()
+def test_the_chosen_way_is_the_one_that_is_gone(rehearsed_log):
+    log = rehearsed_log
     (record,) = log.rehearsals
     chosen = next(choice for choice in record.choices if choice.name == record.chosen)
     approach, reach = (next(x for x in log.lookups if x.label == at) for at in ("stage3_approach_pick", "stage4_pick"))
@@ -42,8 +35,8 @@ def test_the_chosen_way_is_the_one_that_is_gone(always):
     assert (record.policy, record.attempt) == ("always", 1)
 
 
-def test_the_forecast_stands_beside_what_came(always):
-    log = always.log
+def test_the_forecast_stands_beside_what_came(rehearsed_log):
+    log = rehearsed_log
     (told,) = log.foretold
     assert told.verdict == log.pick_attempts[0].verdict
     chosen = next(choice for choice in log.rehearsals[0].choices if choice.name == log.rehearsals[0].chosen)
@@ -55,14 +48,15 @@ def test_the_forecast_stands_beside_what_came(always):
     assert told.read_opening_mm == pytest.approx(told.opening_mm, abs=2.0)
 
 
-def test_what_was_aimed_beside_on_purpose_is_no_miss(always):
-    (tip,) = always.log.tip_measurements
-    ahead = next(c.ahead_mm for c in always.log.rehearsals[0].choices if c.name == always.log.rehearsals[0].chosen)
+def test_what_was_aimed_beside_on_purpose_is_no_miss(rehearsed_log):
+    (tip,), (record,) = rehearsed_log.tip_measurements, rehearsed_log.rehearsals
+    ahead = next(choice.ahead_mm for choice in record.choices if choice.name == record.chosen)
     beside = np.array(tip.beside_mm or (0.0, 0.0))
     assert np.hypot(*beside) == pytest.approx(ahead)
     assert np.array(tip.missed_mm) == pytest.approx(np.array((tip.diff.dx_mm, tip.diff.dz_mm)) - beside)
 
 
+@pytest.mark.slow
 def test_a_twin_that_breaks_down_leaves_the_planners_own_way(play, monkeypatch):
     def broken(*_, **__):
         raise PhysicsDiverged(1.0, "made up")
