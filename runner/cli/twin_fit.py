@@ -40,8 +40,8 @@ def fit(
 ) -> int:
     """Learn the arm's sag, dead band and lag from its runs, and show on moves left out that the twin became truer.
 
-    Kept in the cell's calibration as drive.json, which rehearsals and `twin parity --fitted` use; a fit that makes the
-    twin no truer is not kept (exit code 1).
+    Kept in the cell's calibration as drive.json, which rehearsals and `twin parity --fitted` use. Where the fit makes
+    the twin no truer (exit code 1), sag, dead band and lag stay as they are.
     """
     from runner.cell import open_cell
     from runner.rehearse.fit_twin import fit_twin
@@ -74,7 +74,7 @@ def fit(
             rubbed = _rub(opened, logs, planner, file)
             file = file.model_copy(update={"pad_friction": rubbed.best, "picks": rubbed.picks})
     truer = file.after_deg < file.before_deg
-    kept = save(file, opened.calibration_dir) if truer and not dry_run else None
+    kept = save(file, opened.calibration_dir) if (truer or file.left_deg) and not dry_run else None
     answer = {**file.model_dump(mode="json"), "truer": truer, "kept": None if kept is None else str(kept)}
     out.answer(answer | ({} if rubbed is None else {"friction": _likely(rubbed)}), *_told(file, rubbed, kept, truer))
     return 0 if truer else 1
@@ -121,6 +121,8 @@ def _told(file: DriveFile, rubbed: Rubbed | None, kept: Any, truer: bool) -> lis
         ("ripple °", file.ripple_deg),
     ):
         table.add_row(name, *(f"{value:+.2f}".replace("-", "−") for value in values))
+    if file.left_deg:
+        table.add_row(f"left at {file.grasps} grasps °", *(f"{v:+.2f}".replace("-", "−") for v in file.left_deg))
     parts: list[Any] = [table, Text(f"a lag is made up with a time constant of {file.lag_s:g} s", style="dim")]
     if file.tip_bias_mm is not None and file.tip_sd_mm is not None:
         (bx, bz), (sx, sz) = file.tip_bias_mm, file.tip_sd_mm
@@ -135,6 +137,11 @@ def _told(file: DriveFile, rubbed: Rubbed | None, kept: Any, truer: bool) -> lis
         f"on {file.held_out} moves that the fit had not seen the twin was off by {file.before_deg:.2f}° (rms, profile "
     )
     words += f"{file.before}) and is now by {file.after_deg:.2f}°"
+    if not truer:
+        words = (
+            f"on {file.held_out} moves left out the fit made the twin no truer than {file.before_deg:.2f}° (rms): its "
+        )
+        words += f"sag, dead band and lag stay those of {file.before}"
     parts.append(mark.append(words, style="default"))
     parts.append(Text(f"kept: {kept}" if kept is not None else "nothing was kept", style="dim", no_wrap=True))
     return parts

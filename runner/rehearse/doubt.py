@@ -30,7 +30,8 @@ class Doubt:
     box_mm: float
     box_deg: float
     zero_deg: float  # of each joint's zero, which no encoder tells
-    left_deg: tuple[float, ...]  # of what each joint is left beside its goal, once the arm was corrected
+    left_mid_deg: tuple[float, ...]  # what each joint is left beside its goal once the arm was corrected, in the mean
+    left_deg: tuple[float, ...]  # and its spread
     lag_deg: tuple[float, ...]  # most that a moving joint is behind, in the middle
     lag_s: float
     pad_friction: float  # middle
@@ -70,7 +71,10 @@ def draw(doubt: Doubt, n: int, n_joints: int, seed: int) -> Disturbances:
     even = (np.argsort(rng.random((columns, n)), axis=1) + rng.random((columns, n))) / n
     z = np.asarray(ndtri(even)).T
     joints = z[:, 8:].reshape(n, 4, n_joints)
-    lag, left = (np.array([v[min(i, len(v) - 1)] for i in range(n_joints)]) for v in (doubt.lag_deg, doubt.left_deg))
+    lag, left, middle = (
+        np.array([v[min(i, len(v) - 1)] for i in range(n_joints)])
+        for v in (doubt.lag_deg, doubt.left_deg, doubt.left_mid_deg)
+    )
     factor = np.log(doubt.friction_factor)
     return Disturbances(
         block_m=z[:, 0:2] * np.array(doubt.block_mm) / 1000.0,
@@ -78,8 +82,8 @@ def draw(doubt: Doubt, n: int, n_joints: int, seed: int) -> Disturbances:
         box_m=z[:, 3:5] * doubt.box_mm / 1000.0,
         box_deg=z[:, 5] * doubt.box_deg,
         zero_deg=joints[:, 0] * doubt.zero_deg,
-        left_deg=joints[:, 1] * left,
-        back_deg=joints[:, 2] * left,
+        left_deg=middle + joints[:, 1] * left,
+        back_deg=middle + joints[:, 2] * left,
         lag_deg=lag * np.exp(0.5 * joints[:, 3]),
         pad_friction=doubt.pad_friction * np.exp(factor * z[:, 6]),
         table_friction=doubt.table_friction * np.exp(factor * z[:, 7]),
@@ -101,7 +105,8 @@ def doubt_of(settings: RehearseSettings, drive: Profile, *, seen_spread_mm: floa
         box_mm=settings.box_sd_mm,
         box_deg=settings.box_sd_deg,
         zero_deg=settings.zero_sd_deg,
-        left_deg=tuple(_LEFT_OF_BAND * half for half in drive.half_width_deg),
+        left_mid_deg=tuple(drive.left_deg) or (0.0,),
+        left_deg=tuple(drive.left_sd_deg) or tuple(_LEFT_OF_BAND * half for half in drive.half_width_deg),
         lag_deg=tuple(drive.lag_deg),
         lag_s=drive.lag_s,
         pad_friction=settings.pad_friction,

@@ -46,7 +46,7 @@ class Outcomes:
     pushed_mm: FloatArray  # (n,): how far the block was pushed before the jaws closed
     tip_mm: FloatArray  # (n, 2): the tool point less the block as it was before, x and z, cell frame, at the grasp
     opening_mm: FloatArray  # (n,): of the jaws at the end
-    left_deg: float  # twice the spread of what the worst joint was left beside its goal
+    left_deg: float  # what the worst joint was left beside its goal, at two standard deviations
     motion_s: float
 
     def rows(self, which: BoolArray) -> Outcomes:
@@ -124,7 +124,7 @@ def try_picks(
         pushed_mm=np.linalg.norm((met - began)[:, :2], axis=1) * 1000.0,
         tip_mm=(base.to_cell(tool) - base.to_cell(began))[:, [0, 2]] * 1000.0,
         opening_mm=np.array([opening_mm(theta, gripper) for theta in many.jaws_rad]),
-        left_deg=float(2 * off.left_deg.std(axis=0).max()),
+        left_deg=float((np.abs(off.left_deg.mean(axis=0)) + 2 * off.left_deg.std(axis=0)).max()),
         motion_s=(len(down) + len(closing) + len(up)) * period_s,
     )
 

@@ -16,7 +16,7 @@ class RehearseSettings(Section):
         "off", description="on-doubt: where the way is awkward, the block was seen badly, or a pick failed before"
     )
     tries: int = Field(128, ge=16, le=2048, description="tries of one rehearsal, over all ways")
-    choices: int = Field(10, ge=2, le=40, description="most ways that are tried")
+    choices: int = Field(12, ge=2, le=40, description="most ways that are tried")
     limit_s: float = Field(20.0, gt=0, description="a rehearsal that takes longer decides by what it has")
     seed: int = Field(1, ge=0, description="of the disturbances; the attempt's number is added")
     block_sd_mm: float = Field(2.0, ge=0, description="spread of where the block is; what captures differ by is added")

@@ -17,8 +17,9 @@ DRIVE_KIND = "drive"
 class DriveFile(Kept):
     """One arm's sag, dead band, lag and what neither explains; degrees, one a joint.
 
-    `before_deg` and `after_deg` are the parity error on moves that the fit had not seen: recorded error less the
-    twin's, root mean square over joints, with the profile `before` and with this one.
+    `left_deg` is what corrected joints were left beside their goals at so many grasps, in the mean, with its spread;
+    empty where there were too few. `before_deg` and `after_deg` are the parity error on moves that the fit had not
+    seen: recorded error less the twin's, root mean square over joints, with the profile `before` and with this one.
     """
 
     kind: Literal["drive"] = "drive"
@@ -29,6 +30,9 @@ class DriveFile(Kept):
     lag_deg: tuple[float, ...]
     lag_s: float
     ripple_deg: tuple[float, ...]
+    left_deg: tuple[float, ...] = ()
+    left_sd_deg: tuple[float, ...] = ()
+    grasps: int = 0
     moves: int
     held_out: int
     before: str
@@ -51,6 +55,8 @@ class DriveFile(Kept):
             lag_s=self.lag_s,
             ripple_deg=self.ripple_deg,
             zero_sigma_deg=FIELD.zero_sigma_deg,
+            left_deg=self.left_deg,
+            left_sd_deg=self.left_sd_deg,
         )
 
 

@@ -12,8 +12,8 @@ from runner.arms.arrival import MoveControl
 from runner.arms.errors import Refused
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.config import with_overrides
-from runner.rehearse.doubt import doubt_of
-from runner.rehearse.fit_twin import FRICTIONS, Rubbed, camera_off_mm, fit_twin, rub_of, split
+from runner.rehearse.doubt import doubt_of, draw
+from runner.rehearse.fit_twin import FRICTIONS, Rubbed, camera_off_mm, fit_twin, left_at_grasps, rub_of, split
 from runner.rehearse.hindsight import judged_ways
 from runner.table.cell_tables import open_tables
 from runner.twin.drive_file import DriveFile, drive_of
@@ -140,6 +140,21 @@ def test_a_kept_fit_is_what_rehearsals_reckon_with(tmp_path, config):
     doubt = doubt_of(config.rehearse, drive)
     assert (doubt.lag_deg, doubt.lag_s, doubt.left_deg) == ((2.0,) * 6, 0.9, pytest.approx((0.3,) * 6))
     assert drive_of(tmp_path, "another") is FIELD
+
+
+def test_what_corrected_joints_were_left_at_grasps_is_what_rehearsals_draw_round(rehearsed_log, config):
+    (move,) = [m for m in rehearsed_log.moves if m.label == "stage4_pick"]
+    one = rehearsed_log.model_copy(update={"moves": (move,)})
+    assert left_at_grasps([one] * 5) == ((), (), 5)
+    low = move.model_copy(update={"post_actual": tuple(np.array(move.target_angles) + (0, 1.0, 0, 0, 0, 0))})
+    high = move.model_copy(update={"post_actual": tuple(np.array(move.target_angles) + (0, 1.4, 0, 0, 0, 0))})
+    logs = [rehearsed_log.model_copy(update={"moves": (each,)}) for each in (low, high) * 4]
+    middle, spread, n = left_at_grasps(logs)
+    assert (middle[1], spread[1], n) == (pytest.approx(1.2), pytest.approx(0.2), 8)
+    doubt = doubt_of(config.rehearse, replace(FIELD, left_deg=middle, left_sd_deg=spread))
+    off = draw(doubt, 32, 6, seed=1)
+    assert off.left_deg[:, 1].mean() == pytest.approx(1.2, abs=0.05)
+    assert np.abs(off.left_deg[:, 0]).max() < 0.01
 
 
 def test_friction_is_told_only_where_the_picks_determine_it():
