@@ -12,7 +12,6 @@ from runner.cli.output import Output
 if TYPE_CHECKING:
     from runner.cell import Cell
     from runner.rehearse.fit_twin import Rubbed
-    from runner.table.plan import Planner
     from runner.twin.drive_file import DriveFile
     from runs.schema.run import RunLog
 
@@ -45,7 +44,7 @@ def fit(
     """
     from runner.cell import open_cell
     from runner.rehearse.fit_twin import fit_twin
-    from runner.table.cell_tables import open_tables
+    from runner.table.postures import arm_of
     from runner.twin.profiles import FIELD, PROFILES
     from vision.calibration.kept import save
 
@@ -57,12 +56,12 @@ def fit(
     if profile is not None and profile not in PROFILES:
         raise typer.BadParameter(f"--profile is one of {', '.join(PROFILES)}; got {profile!r}")
     before = PROFILES.get(own or "", FIELD)
-    planner = open_tables(opened.folder, opened.config).planner(opened.config)
+    arm, _ = arm_of(opened.config)
     with out.aside.status("fitting the twin") as status:
         file = fit_twin(
             logs,
             opened.config,
-            planner,
+            arm,
             before,
             seeds=range(seeds),
             source=f"{len(logs)} runs, {logs[0].run_id} to {logs[-1].run_id}",
@@ -71,7 +70,7 @@ def fit(
         rubbed = None
         if friction:
             status.update("trying the picks of these runs with other frictions")
-            rubbed = _rub(opened, logs, planner, file)
+            rubbed = _rub(opened, logs, file)
             file = file.model_copy(update={"pad_friction": rubbed.best, "picks": rubbed.picks})
     truer = file.after_deg < file.before_deg
     kept = save(file, opened.calibration_dir) if (truer or file.left_deg) and not dry_run else None
@@ -92,10 +91,12 @@ def _logs(opened: Cell, named: list[str] | None, last: int) -> list[RunLog]:
     return logs
 
 
-def _rub(opened: Cell, logs: list[RunLog], planner: Planner, file: DriveFile) -> Rubbed:
+def _rub(opened: Cell, logs: list[RunLog], file: DriveFile) -> Rubbed:
     from runner.rehearse.fit_twin import rub_of
     from runner.rehearse.hindsight import judged_ways
+    from runner.table.cell_tables import open_tables
 
+    planner = open_tables(opened.folder, opened.config).planner(opened.config)
     picks = [pair for log in logs for pair in judged_ways(log, planner, opened.config)]
     return rub_of(picks, planner, opened.config, file.profile)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from runner.arm_calibration import model_name
 from runner.config import Config
+from runner.kinematics.model import ArmModel
 from runner.rehearse.doubt import doubt_of, draw
 from runner.rehearse.hindsight import SEEN_SD_MM, PickInLog
 from runner.rehearse.nominal import nominal_scene
@@ -76,7 +77,7 @@ def split(logs: Sequence[RunLog]) -> Split:
 def fit_twin(
     logs: Sequence[RunLog],
     config: Config,
-    planner: Planner,
+    arm: ArmModel,
     before: Profile,
     *,
     seeds: Sequence[int],
@@ -89,6 +90,7 @@ def fit_twin(
     in the file all the same.
 
     Args:
+        arm: with its tool.
         before: the profile of the twin as it is now.
         seeds: of the twins that are held against the held-out moves.
 
@@ -97,9 +99,9 @@ def fit_twin(
     """
     parts = split(logs)
     speed = config.arm.speed_percent
-    moves = moves_of(parts.fit, planner.arm, speed_percent=speed)
+    moves = moves_of(parts.fit, arm, speed_percent=speed)
     progress(f"fitting to {len(moves)} moves")
-    found = fit_drive(moves, planner.arm)
+    found = fit_drive(moves, arm)
     errors = []
     for profile in (before, found):
         progress(f"the held-out moves by the twin with the profile {profile.name}")
@@ -110,7 +112,7 @@ def fit_twin(
     left, left_sd, grasps = left_at_grasps(logs)
 
     def each(values: Sequence[float]) -> tuple[float, ...]:
-        return tuple(float(values[min(joint, len(values) - 1)]) for joint in range(planner.arm.n_joints))
+        return tuple(float(values[min(joint, len(values) - 1)]) for joint in range(arm.n_joints))
 
     return DriveFile(
         made_at=now_text(),
