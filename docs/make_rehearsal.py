@@ -42,6 +42,7 @@ def synced() -> None:
 
 
 def rates(rows: list[dict[str, object]]) -> None:
+    rows = [r for r in rows if r["result"] not in ("invalid", "refused")]
     canvas = Canvas(980, 430)
     achieved_by_place(canvas, rows, (90.0, 70.0, 400.0, 270.0))
     foretold(canvas, rows, (620.0, 70.0, 300.0, 270.0))
