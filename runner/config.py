@@ -27,6 +27,7 @@ from runner.settings.desk import (
 )
 from runner.settings.judge import JudgeSettings
 from runner.settings.moves import GuardSettings, TableSettings
+from runner.settings.rehearse import RehearseSettings
 from runner.settings.section import Section
 from runner.settings.trial import CorrectionsSettings, TrialSettings
 from runner.settings.twin import TwinSettings
@@ -87,6 +88,7 @@ class Config(Section):
     twin: TwinSettings = TwinSettings()
     calibration: CalibrationSettings = CalibrationSettings()
     batch: BatchSettings = BatchSettings()
+    rehearse: RehearseSettings = RehearseSettings()
 
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from runner.arm_calibration import has_arm_file, load_arm_file
+from runner.arm_calibration import has_arm_file, load_arm_file, model_name
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
@@ -23,12 +23,14 @@ from runner.judging import trial_judge
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
 from runner.learning import belongs_to, rule_of
+from runner.rehearse.rehearsal import Rehearsal
 from runner.station import Station, check_station, open_station, refuse_twins_calibration
 from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
 from runner.table.postures import arm_of
 from runner.trial.bench import Bench
 from runner.trial.stop import StoppableClock, StopSwitch
+from runner.twin.drive_file import drive_of
 from runner.twin.served import served_at
 from runner.twin.setup import Twin
 from runs.corrections.file import CorrectionFile, model_in_use
@@ -156,6 +158,7 @@ def _bench(
         detect=detect_settings(config),
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
+        rehearsal=Rehearsal(arm_model, config, drive_of(cell.calibration_dir, model_name(config))),
         corrections=CorrectionFile(cell.folder),
         belongs_to=belonging,
         rule=rule_of(config),

@@ -18,6 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord
 from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
+from runs.schema.rehearsal import Foretold, RehearsalRecord
 from runs.schema.run import (
     Capture,
     CorrectionChange,
@@ -130,6 +131,8 @@ Payload = (
     | CorrectionChange
     | NotLearned
     | PoseUsed
+    | RehearsalRecord
+    | Foretold
     | Note
     | Ruling
     | RunEnded
@@ -155,6 +158,8 @@ KINDS: dict[str, type[Payload]] = {
     "correction_learned": CorrectionChange,
     "correction_not_learned": NotLearned,
     "pose_used": PoseUsed,
+    "rehearsal": RehearsalRecord,
+    "foretold": Foretold,
     "note": Note,
     "ruling": Ruling,
     "run_ended": RunEnded,
@@ -226,6 +231,8 @@ _LISTS: dict[str, str] = {
     "pick_attempt": "pick_attempts",
     "tip": "tip_measurements",
     "drift": "drift",
+    "rehearsal": "rehearsals",
+    "foretold": "foretold",
     "note": "notes",
     "ruling": "rulings",
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli import twin_parity, twin_serve
+from runner.cli import twin_fit, twin_parity, twin_rehearse, twin_serve, twin_sync
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption, ProfileOption, SetOption
 from runner.cli.output import Output
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, epilog="Example: trialcell twin shuttle")
 app.command(epilog=twin_serve.EPILOG)(twin_serve.serve)
 app.command(epilog=twin_parity.EPILOG)(twin_parity.parity)
+app.command(epilog=twin_rehearse.EPILOG)(twin_rehearse.rehearse)
+app.command(epilog=twin_fit.EPILOG)(twin_fit.fit)
+app.command(epilog=twin_sync.EPILOG)(twin_sync.sync)
 
 Place = tuple[float, float, float]
 _A_M: Place = (0.04, 0.18, 0.16)

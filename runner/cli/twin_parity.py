@@ -22,6 +22,9 @@ def parity(
         str | None,
         typer.Option(metavar="NAME", help="How imperfect the twin's arm is; by default as the log says, else field."),
     ] = None,
+    fitted: Annotated[
+        bool, typer.Option("--fitted", help="The twin's arm as it was fitted to this cell's runs: trialcell twin fit.")
+    ] = False,
     set_: SetOption = None,
     cell: CellOption = DEFAULT_CELL,
     json: JsonOption = False,
@@ -32,8 +35,9 @@ def parity(
     """
     from rich.progress import Progress
 
-    from runner.cell import Cell, open_cell
+    from runner.cell import CALIBRATION_FOLDER, Cell, open_cell
     from runner.config import CELL_FILE, Config, with_overrides
+    from runner.twin.drive_file import load_drive_file
     from runner.twin.parity import hold_against
     from runner.twin.profiles import PROFILES
     from runs.store import RunStore, open_any
@@ -47,7 +51,11 @@ def parity(
     with Progress(console=out.aside, transient=True, disable=not out.aside.is_terminal) as progress:
         task = progress.add_task("the same moves by the twin", total=seeds)
         result = hold_against(
-            found, config, seeds=range(seeds), on_seed=lambda done: progress.update(task, completed=done)
+            found,
+            config,
+            seeds=range(seeds),
+            on_seed=lambda done: progress.update(task, completed=done),
+            profile=load_drive_file(cell / CALIBRATION_FOLDER).profile if fitted else None,
         )
     out.answer(_answer(result), *_told(result))
     return 0 if result.inside else 1
@@ -62,6 +70,7 @@ def _answer(result: Parity) -> dict[str, Any]:
         "inside": result.inside,
         "inside_own_move": inside,
         "errors": total,
+        "error_deg": round(result.error_deg, 4),
         "low_deg": _rounded(result.low_deg),
         "high_deg": _rounded(result.high_deg),
         "moves": [
@@ -100,6 +109,7 @@ def _told(result: Parity) -> list[Any]:
         f"{inside} of {total} also inside that of their own move",
         style="default",
     )
+    mark.append(f"; it is off by {result.error_deg:.2f}° (rms)", style="default")
     return [table, Text("* outside what the twin shows in this very move   ✗ outside everything it shows", "dim"), mark]
 
 

@@ -23,6 +23,7 @@ from runner.table.approach import Approach, ArcApproach, lookup_arc
 from runner.table.arc_candidates import arc_pick_levels, arc_place_levels
 from runner.table.attempt import Attempt, Phases
 from runner.table.candidates import NEAR_SQUARE_MM, Candidate, pick_levels, place_levels, reachable
+from runner.table.choices import varied
 from runner.table.errors import NoPlan
 from runner.table.lookup import Lookup
 from runner.table.postures import planning_limits
@@ -65,9 +66,17 @@ class PickPlan(_Plan):
 
     T_tcp_block: FloatArray  # (4, 4): the block in the tool frame once the jaws have closed
     askew_deg: float  # the jaws' turn against the block's edges, where its heading can't be had
+    ahead_mm: float = 0.0  # how far beyond the block's middle the tool is aimed, along its heading
 
     @classmethod
-    def of(cls, passed: Attempt, c: Candidate, skipped: tuple[Skipped, ...], T_tcp_block: FloatArray) -> PickPlan:
+    def of(
+        cls,
+        passed: Attempt,
+        c: Candidate,
+        skipped: tuple[Skipped, ...],
+        T_tcp_block: FloatArray,
+        ahead_mm: float = 0.0,
+    ) -> PickPlan:
         """The plan of an attempt that passed, with what was skipped before it."""
         return cls(
             passed.line,
@@ -79,6 +88,7 @@ class PickPlan(_Plan):
             skipped,
             T_tcp_block=T_tcp_block,
             askew_deg=c.askew_deg,
+            ahead_mm=ahead_mm,
         )
 
 
@@ -147,20 +157,52 @@ class Planner:
         if side_mm > open_mm - 2.0 * self.config.guard.block_mm:
             why = f"a block of {side_mm:g} mm does not fit between jaws that open {open_mm:.1f} mm"
             raise NoPlan("pick", target_xz_m, why, next_step="take a smaller block, or mend block.side_mm")
+        phases = self._pick_phases(target_xz_m, block_yaw_deg)
+        assert phases.held_T is not None
         found: set[str] = set()
-
-        def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
-            return self.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
-
-        phases = Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
         while True:
             levels = (
                 [c for c in level if c.name not in found]
                 for level in self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m)
             )
             passed, c, skipped = self.first(phases, target_xz_m, requested_xz_m, levels, obstacles)
-            yield PickPlan.of(passed, c, skipped, held_T(passed.line.waypoints_deg[-1], c))
+            yield PickPlan.of(passed, c, skipped, phases.held_T(passed.line.waypoints_deg[-1], c))
             found.add(c.name)
+
+    def pick_choices(
+        self,
+        first: PickPlan,
+        target_xz_m: TablePoint,
+        block_yaw_deg: float,
+        obstacles: Obstacles,
+        *,
+        requested_xz_m: TablePoint | None = None,
+    ) -> Iterator[PickPlan]:
+        """Other ways to the same block that pass as well, those first that differ most; as many as there are.
+
+        Args:
+            first: the way of `plan_pick` to this target, which is not said again.
+        """
+        phases = self._pick_phases(target_xz_m, block_yaw_deg)
+        assert phases.held_T is not None
+        known = first.lookups[0].pose_id
+        for level in self._pick_levels(target_xz_m, block_yaw_deg, requested_xz_m):
+            passing = 0
+            for c, ahead_mm in varied(level, self.arm, self.base, self.limits):
+                attempt = Attempt(self, phases, c, target_xz_m, requested_xz_m, obstacles)
+                if c.name == known or attempt.run(()) is not None:
+                    continue
+                passing += 1
+                held = phases.held_T(attempt.line.waypoints_deg[-1], c)
+                yield PickPlan.of(attempt, c, (), held, ahead_mm)
+            if passing:
+                return  # farther askew only where nothing else passes
+
+    def _pick_phases(self, target_xz_m: TablePoint, block_yaw_deg: float) -> Phases:
+        def held_T(grasp_deg: FloatArray, c: Candidate) -> FloatArray:
+            return self.block_in_tool(grasp_deg, target_xz_m, block_yaw_deg + c.askew_deg)
+
+        return Phases("pick", "stage3_approach_pick", "stage4_pick", self.approach_pick.name, held_T)
 
     def plan_place(
         self, target_xz_m: TablePoint, obstacles: Obstacles, *, requested_xz_m: TablePoint | None = None

@@ -11,6 +11,7 @@ from runner.arms.guard import GuardedArm
 from runner.arms.protocol import Clock
 from runner.config import Config
 from runner.kinematics.frames import BaseInCell
+from runner.rehearse.rehearsal import Rehearsal
 from runner.table.plan import Planner
 from runs.corrections.file import CorrectionFile
 from runs.corrections.rule import RuleSettings
@@ -46,6 +47,7 @@ class Bench:
     detect: DetectSettings
     judge: Judge
     planner: Planner
+    rehearsal: Rehearsal
     corrections: CorrectionFile
     belongs_to: BelongsTo
     rule: RuleSettings

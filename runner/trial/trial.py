@@ -22,6 +22,7 @@ from runner.geometry import interpolated
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.model import FloatArray
 from runner.kinematics.motion import StraightLine
+from runner.rehearse.rehearsal import Rehearsed
 from runner.table.errors import NoPlan, PlanningError
 from runner.trial.bench import Bench
 from runner.trial.errors import BlockLost, InvalidStart, Stopped
@@ -70,6 +71,7 @@ class Trial:
     set_down_line: StraightLine | None = None
     correction: CorrectionUse | None = None
     tip: TipMeasurement | None = None
+    rehearsed: Rehearsed | None = None
     last_stage: str | None = None
     watch: PictureWatch = field(default_factory=PictureWatch)
 

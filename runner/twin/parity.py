@@ -17,6 +17,7 @@ import numpy as np
 from runner.config import Config
 from runner.kinematics.model import FloatArray
 from runner.twin.arm import TwinArm
+from runner.twin.profiles import Profile
 from runner.twin.setup import Twin, build_twin
 from runner.twin.world import Resting
 from runs.errors import Family, TrialcellError
@@ -56,6 +57,11 @@ class MoveParity:
         """By how much the recorded error lies outside what the twin shows in this very move; 0 inside."""
         return beyond(self.recorded_deg, self.low_deg, self.high_deg)
 
+    @property
+    def off_deg(self) -> FloatArray:
+        """The recorded error less the middle of what the twin shows in this very move."""
+        return self.recorded_deg - (self.low_deg + self.high_deg) / 2.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parity:
@@ -87,10 +93,20 @@ class Parity:
         return not self.beyond_deg.any()
 
     @property
+    def error_deg(self) -> float:
+        """How far the twin is off: recorded error less the middle of its own, rms over moves and joints."""
+        return rms_deg(self.moves)
+
+    @property
     def inside_own_move(self) -> tuple[int, int]:
         """How many recorded errors lie in the spread of their own move, and of how many."""
         each = np.stack([move.beyond_deg for move in self.moves])
         return int((each == 0).sum()), each.size
+
+
+def rms_deg(moves: Sequence[MoveParity]) -> float:
+    """The parity error of some moves, degrees."""
+    return float(np.sqrt(np.mean([move.off_deg**2 for move in moves])))
 
 
 def beyond(value: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -99,7 +115,12 @@ def beyond(value: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def hold_against(
-    log: RunLog, config: Config, *, seeds: Sequence[int], on_seed: Callable[[int], None] = lambda done: None
+    log: RunLog,
+    config: Config,
+    *,
+    seeds: Sequence[int],
+    on_seed: Callable[[int], None] = lambda done: None,
+    profile: Profile | None = None,
 ) -> Parity:
     """Every move of a log that was made and read back, against the twin of the settings.
 
@@ -107,15 +128,16 @@ def hold_against(
         config: whose arm and profile the twin has; its speed is used where the log doesn't say.
         seeds: of the twin's imperfections.
         on_seed: told how many seeds are done.
+        profile: how imperfect the twin's arm is, where that is not the settings' profile.
 
     Raises:
         NothingToCompare: no such move, or one of an arm with other joints.
     """
-    moves = [move for move in log.moves if move.arrived and not move.dry_run and move.post_actual is not None]
+    moves = compared(log)
     speed = log.constants.get("SPEED")
     speed_percent = speed if isinstance(speed, int) else config.arm.speed_percent
     lows, highs = [], []
-    twin = build_twin(config, seed=seeds[0])
+    twin = build_twin(config, seed=seeds[0], profile=profile)
     try:
         if not moves or any(len(_command(move)) != twin.arm.model.n_joints for move in moves):
             raise NothingToCompare(log.run_id, twin.arm.model.n_joints)
@@ -131,13 +153,18 @@ def hold_against(
     low, high = np.min(lows, axis=0) - rounding_deg, np.max(highs, axis=0) + rounding_deg
     return Parity(
         log.run_id,
-        config.twin.profile,
+        config.twin.profile if profile is None else profile.name,
         len(seeds),
         tuple(
             MoveParity(move.label, np.asarray(move.post_actual) - _command(move), low[i], high[i])
             for i, move in enumerate(moves)
         ),
     )
+
+
+def compared(log: RunLog) -> list[MoveRecord]:
+    """The moves of a log that were made and read back."""
+    return [move for move in log.moves if move.arrived and not move.dry_run and move.post_actual is not None]
 
 
 def _command(move: MoveRecord) -> FloatArray:

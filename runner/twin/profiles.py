@@ -42,6 +42,10 @@ class Profile:
     tool_off_mm: float = 0.0  # the gripper's distance from where it was meant to sit
     camera_off_mm: float = 0.0  # the camera's, at most
     camera_off_deg: float = 0.0  # and the turn of its view, at most
+    left_deg: Sequence[
+        float
+    ] = ()  # fitted ones: what a corrected joint was left beside its goal at grasps, in the mean
+    left_sd_deg: Sequence[float] = ()  # and the spread of that
 
 
 PERFECT = Profile("perfect", (0.0,), (0.0,), (0.0,), 0.1, (0.0,), 0.0)

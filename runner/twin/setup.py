@@ -19,7 +19,7 @@ from runner.kinematics.model import load_arm
 from runner.twin.arm import TwinArm, TwinClock
 from runner.twin.camera import TwinCamera
 from runner.twin.errors import AnotherWorld
-from runner.twin.profiles import PROFILES, Desk
+from runner.twin.profiles import PROFILES, Desk, Profile
 from runner.twin.scene import build_scene
 from runner.twin.shading import Light, light_for
 from runner.twin.starts import Start, choose_start
@@ -50,13 +50,14 @@ class BoardPlace:
 class Twin:
     """One digital twin. `arm`, `clock` and `camera` are a trial's; the rest is for those who set up and score."""
 
-    def __init__(self, config: Config, *, extra_blocks: Sequence[str] = ()) -> None:
+    def __init__(self, config: Config, *, extra_blocks: Sequence[str] = (), profile: Profile | None = None) -> None:
         self.config = config
+        self._profile = profile = profile or PROFILES[config.twin.profile]
         board = config.calibration
         spec = BoardSpec(board.board_squares, board.board_square_mm, board.board_marker_mm)
         sheet = board_image(spec, px_per_m=BOARD_PX_PER_M, margin_mm=BOARD_MARGIN_MM)
         self._board_size_m = sheet.shape[1] / BOARD_PX_PER_M, sheet.shape[0] / BOARD_PX_PER_M
-        arm, profile = load_arm(config.arm.model), PROFILES[config.twin.profile]
+        arm = load_arm(config.arm.model)
         desk = Desk.of(profile, arm.n_joints, config.twin.desk_seed, config.twin.slip_deg[: arm.n_joints])
         x, y, z = desk.tool_mm.tolist()
         self.world = World(build_scene(config, arm, self._board_size_m, extra_blocks, tool_off_mm=(x, y, z)))
@@ -99,7 +100,7 @@ class Twin:
             box_yaw_deg=box_yaw_deg,
         )
         home = np.array(self.config.arm.home_deg)
-        joints_rad = self.arm.begin(PROFILES[self.config.twin.profile], stream(seed, "arm"), home)
+        joints_rad = self.arm.begin(self._profile, stream(seed, "arm"), home)
         theta = gripper_of(self.arm.model).theta_open_rad
         self.world.reset(joints_rad, theta, self.start.block, self.start.box)
         self.hide_board()
@@ -161,13 +162,14 @@ def build_twin(
     seed: int,
     block_xz_m: tuple[float, float] | None = None,
     box_xz_m: tuple[float, float] | None = None,
+    profile: Profile | None = None,
 ) -> Twin:
-    """A twin at the start of a seed.
+    """A twin at the start of a seed, its arm of the settings' profile or of another.
 
     Raises:
         ArmWithoutTwin: the arm file lacks what physics needs.
         StartNotPossible: the given places overlap.
     """
-    twin = Twin(config)
+    twin = Twin(config, profile=profile)
     twin.reset(seed, block_xz_m=block_xz_m, box_xz_m=box_xz_m)
     return twin

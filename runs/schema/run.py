@@ -11,6 +11,7 @@ from runs.schema.base import Record
 from runs.schema.detection import DetectRecord, TipDetection
 from runs.schema.geometry import Joints, TablePoint
 from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
+from runs.schema.rehearsal import Foretold, RehearsalRecord
 from runs.schema.verdict import Judgment, Rejudged, Ruling, Verdict, Word
 
 Result = Literal["completed", "failed", "unjudged", "invalid", "refused", "stopped", "crashed"]
@@ -139,6 +140,7 @@ class TipMeasurement(Record):
 
     `aimed_xz_m` is where the tool was sent (the corrected target), `reckoned_xz_m` where joints read back have it;
     `residual_mm` is seen less sent and `unexplained_mm` seen less reckoned, x and z: what no reading of the arm tells.
+    `beside_mm`: where a rehearsal had the tool sent beside the block on purpose, x and z.
     """
 
     attempt: int
@@ -150,6 +152,15 @@ class TipMeasurement(Record):
     reckoned_xz_m: TablePoint | None = None
     residual_mm: tuple[float, float] | None = None
     unexplained_mm: tuple[float, float] | None = None
+    beside_mm: tuple[float, float] | None = None
+
+    @property
+    def missed_mm(self) -> tuple[float, float] | None:
+        """Tip minus block, x and z, without what the tool was sent beside the block on purpose."""
+        if self.diff is None:
+            return None
+        dx, dz = self.beside_mm or (0.0, 0.0)
+        return self.diff.dx_mm - dx, self.diff.dz_mm - dz
 
 
 class DriftRecord(Record):
@@ -248,6 +259,8 @@ class RunLog(Record):
     stage_records: tuple[StageRecord, ...] = ()
     guards: tuple[GuardRecord, ...] = ()
     health: tuple[HealthRecord, ...] = ()
+    rehearsals: tuple[RehearsalRecord, ...] = ()
+    foretold: tuple[Foretold, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     rejudged: tuple[Rejudged, ...] = ()

@@ -13,7 +13,10 @@ from filelock import FileLock
 
 from runner.cell import open_cell
 from runner.rig import Request, build_rig
+from runner.trial.sequence import run_trial
 from runner.trial.stop import StopSwitch
+from runs.schema.run import RunLog
+from runs.store import RunStore
 
 STAGES = (
     "stage1", "stage2", "stage3_approach_pick", "stage4_pick", "stage5", "stage6", "stage7_approach_place",
@@ -52,6 +55,28 @@ def prepared_cell(tmp_path_factory) -> Path:
                 None, None, None
             )
     return folder
+
+
+@pytest.fixture(scope="session")
+def rehearsed_cell(prepared_cell, tmp_path_factory) -> Path:
+    """A cell with one trial of the field profile in it, whose pick was rehearsed. Only to be read.
+
+    Quick: few tries, one capture, a fast arm.
+    """
+    folder = tmp_path_factory.mktemp("rehearsed") / "cell"
+    shutil.copytree(prepared_cell, folder, copy_function=_link_or_copy, ignore=shutil.ignore_patterns("cell.lock*"))
+    told = ["twin.profile=field", "arm.speed_percent=80", "arm.send_wait_s=0.2", "camera.captures=1"]
+    told += ['rehearse.policy="always"', "rehearse.block_sd_mm=5", "rehearse.tries=16", "rehearse.choices=2"]
+    cell, switch = open_cell(folder, told), StopSwitch()
+    with build_rig(cell, Request(seed=13), switch=switch, progress=lambda _: None) as rig:
+        run_trial(rig.bench, RunStore(cell.runs_dir), switch=switch)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rehearsed_log(rehearsed_cell) -> RunLog:
+    """The log of that trial."""
+    return RunStore(rehearsed_cell / "runs").open("1").log
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from rich.text import Text
 from runner.cli.show import head, motion, seen
 from runner.cli.show.condition import condition
 from runner.cli.show.parts import QUIET, heading, indented, pairs, words
+from runner.cli.show.rehearsals import rehearsals
 from runs.figures import Fields, Figures, clean
 from runs.schema.run import RunLog
 
@@ -34,6 +35,7 @@ def page(
     yield from seen.drift(log, figures)
     yield from seen.detections(log, figures)
     yield from seen.corrections(log, figures)
+    yield from rehearsals(log, figures)
     yield from motion.lookups(log, figures)
     yield from motion.moves(log, figures)
     yield from motion.pose_used(log, figures)

@@ -129,7 +129,7 @@ def _missed_mm(trial: Trial) -> tuple[float, float] | None:
         return None
     if tip.diff.dist_mm > trial.bench.config.trial.dist_override_mm:
         return None
-    return tip.diff.dx_mm, tip.diff.dz_mm
+    return tip.missed_mm
 
 
 def _way_planned(

@@ -43,7 +43,7 @@ def _lesson(trial: Trial) -> Lesson:
     return Lesson.of(
         "pick",
         seen,
-        (tip.diff.dx_mm, tip.diff.dz_mm),
+        tip.missed_mm or (0.0, 0.0),
         run_id=trial.book.run_id,
         at=utc_text(),
         applied=trial.correction,

@@ -13,6 +13,7 @@ from runner.trial.judging import ask, attempt_record
 from runner.trial.rest import set_down
 from runner.trial.stages.correct import corrected
 from runner.trial.stages.find import look_again, reckon_with, swept_deg
+from runner.trial.stages.rehearse import foretold, rehearsed
 from runner.trial.stages.tip import measure_tip
 from runner.trial.trial import Seen, Trial, joints_of
 from runs.schema.geometry import TablePoint
@@ -49,6 +50,7 @@ def approach_pick(trial: Trial, seen: Seen) -> PickPlan:
             reckon_with(trial, seen, block_xz_m=target)
             with trial.lookups_kept():
                 plan = bench.planner.plan_pick(target, yaw_deg, bench.arm.obstacles, requested_xz_m=detected)
+        plan = rehearsed(trial, seen, plan, target)
         trial.keep_lookups(plan.lookups)
         bench.arm.check_residual("stage3_approach_pick", plan.residual_mm)
         trial.travel("stage3_approach_pick", plan.path_deg[0], bench.config.arm.tol_approach_deg, correct=True)
@@ -75,6 +77,7 @@ def pick(trial: Trial, seen: Seen, plan: PickPlan) -> Verdict:
         pictures = (seen.picture, LabelledPicture("after", "after", frame.image_bgr))
         verdict = ask(trial, "pick", pictures, capture)
         trial.book.add(attempt_record(trial, verdict, seen.block.xz_m))
+        foretold(trial, verdict)
     return verdict
 
 

@@ -13,6 +13,7 @@ from runner.kinematics.frames import stance_of_rotation
 from runner.kinematics.gripper import seen_tips_m
 from runner.kinematics.model import FloatArray
 from runner.trial.drift import moved_camera
+from runner.trial.stages.rehearse import beside_mm
 from runner.trial.trial import Seen, Trial
 from runs.schema.geometry import TablePoint
 from runs.schema.run import TipDiff, TipMeasurement
@@ -69,6 +70,7 @@ def _measured(trial: Trial, seen: Seen, image_bgr: Picture, image: str) -> TipMe
         reckoned_xz_m=reckoned,
         residual_mm=None if aimed is None else _between_mm(tool, aimed),
         unexplained_mm=_between_mm(tool, reckoned),
+        beside_mm=None if trial.rehearsed is None else beside_mm(trial.rehearsed.plan),
     )
 
 

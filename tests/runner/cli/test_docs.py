@@ -41,8 +41,8 @@ def photos(tmp_path_factory) -> Path:
 
 LONG = {  # rendered sets, whole scans, many trials
     *("arms.md", "batch.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
-    *("corrections.md", "faults.md", "kinematics.md", "night.md"),
-    *("motion.md", "reach-table.md", "report.md", "review.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
+    *("corrections.md", "faults.md", "kinematics.md", "motion.md", "night.md", "reach-table.md", "rehearsal.md"),
+    *("report.md", "review.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
 }
 WITH_COMMANDS = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
