@@ -154,6 +154,8 @@ class ManyRuns:
     def stats(self, by: str | None, selection: Selection) -> list[Group]:
         """Groups of runs that moved, in the order of their keys; one group of them all without `by`.
 
+        What an agent did counts only where the selection or `by` asks for agents.
+
         Raises:
             BadSelection
         """
@@ -162,7 +164,8 @@ class ManyRuns:
             key, query = SESSION, _with_sessions(query)
         else:
             key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
-        return [_group(row) for row in self._rows(f"{_group_sql(key, query)} ORDER BY key NULLS LAST", values)]
+        trials = "NOT dry_run" if by == "agent" else selection.of_trials
+        return [_group(row) for row in self._rows(f"{_group_sql(key, query, trials)} ORDER BY key NULLS LAST", values)]
 
     def queue(
         self, selection: Selection, *, share: float = DEFAULT_SHARE, seed: int = 0, limit: int | None = None
@@ -238,7 +241,7 @@ class ManyRuns:
             values += some
             sides.append(
                 f"(SELECT {named}, result, row_number() OVER (PARTITION BY {named} ORDER BY started, run_id) AS turn "
-                f"FROM ({query}) WHERE NOT dry_run AND {known})"
+                f"FROM ({query}) WHERE {selection.of_trials} AND {known})"
             )
         yes, no = "result = 'completed'", "result = 'failed'"
         return self._rows(
@@ -329,14 +332,14 @@ def _with_sessions(query: str) -> str:
     return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
 
 
-def _group_sql(key: str, query: str) -> str:
+def _group_sql(key: str, query: str, trials: str) -> str:
     counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
     return (
         f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
         "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, median(tip_dist_mm) AS tip_mm, "
         "quantile_cont(tip_dist_mm, 0.9) AS tip_high_mm, count(tip_dist_mm) AS tips, median(duration_s) AS duration_s, "
         "sum(duration_s) AS clock_s, "
-        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
+        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE {trials} GROUP BY ALL"
     )
 
 
