@@ -241,7 +241,8 @@ def batches(seeds: Sequence[int], trials: int, liars: Sequence[str]) -> list[dic
 def twin(cell: Path, profile: str, seeds: Sequence[int]) -> list[dict[str, Any]]:
     """Part 3: lessons of trials on the twin; each trial's tip error with a model of all other squares' lessons."""
     from runner.cell import open_cell  # noqa: PLC0415 - only this part needs the twin
-    from runner.rig import Request, belongs_here, build_rig  # noqa: PLC0415
+    from runner.learning import belongs_here  # noqa: PLC0415
+    from runner.rig import Request, build_rig  # noqa: PLC0415
     from runner.trial.sequence import run_trial  # noqa: PLC0415
     from runner.trial.stop import StopSwitch  # noqa: PLC0415
     from runs.store import RunStore  # noqa: PLC0415

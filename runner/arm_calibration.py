@@ -11,7 +11,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from runner.config import ArmSettings, Config
+from runner.config import Config
+from runner.settings.arm import ArmSettings
 from runs.schema.base import Record
 from runs.schema.geometry import Joints, Pixel, Point
 from vision.calibration.kept import FILE_VERSION, Kept, load

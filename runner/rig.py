@@ -6,17 +6,12 @@ they are asked for, so that a missing one hurts nobody else.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
-from json import dumps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from judges.protocol import Judge
 from runner.arm_calibration import has_arm_file, load_arm_file
 from runner.arms.arrival import MoveControl
 from runner.arms.guard import GuardedArm, GuardRules
@@ -24,12 +19,13 @@ from runner.calibrate.first_use import TWIN_BOARD, calibrate_twin
 from runner.cell import Cell, making
 from runner.config import Config
 from runner.geometry import obstacles_of
+from runner.judging import trial_judge
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel
-from runner.station import Station, check_station, open_station, profile_of, refuse_twins_calibration
+from runner.learning import belongs_to, rule_of
+from runner.station import Station, check_station, open_station, refuse_twins_calibration
 from runner.station import WrongRequest as WrongRequest  # noqa: PLC0414 - whoever asks for a rig catches it from here
 from runner.table.cell_tables import CellTables, open_tables
-from runner.table.opening import open_table
 from runner.table.postures import arm_of
 from runner.trial.bench import Bench
 from runner.trial.stop import StoppableClock, StopSwitch
@@ -37,10 +33,7 @@ from runner.twin.served import served_at
 from runner.twin.setup import Twin
 from runs.corrections.file import CorrectionFile, model_in_use
 from runs.corrections.model import NO_MODEL
-from runs.corrections.proof import ProofSettings
-from runs.corrections.rule import RuleSettings
 from runs.corrections.table import BelongsTo
-from runs.files import sha256_hex
 from runs.latch import StopLatch
 from runs.schema.run import Provenance
 from vision.calibration.file import LENS_FILE, PLANE_FILE, load_lens, load_plane, load_view
@@ -51,13 +44,9 @@ from vision.detect.protocol import DetectSettings, Region
 from vision.errors import CalibrationMissing
 
 if TYPE_CHECKING:
-    from judges.backend import Backend
-    from judges.budget import Budget
-    from judges.claude import ModelJudge
+    pass
 
 Progress = Callable[[str], None]
-ANTHROPIC_URL = "https://api.anthropic.com"
-DEFAULT_KEY_VARIABLE = "ANTHROPIC_API_KEY"  # Anthropic's own: never sent to a local server
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,51 +166,6 @@ def _bench(
     )
 
 
-def rule_of(config: Config) -> RuleSettings:
-    """How lessons are put together in this cell."""
-    settings = config.corrections
-    return RuleSettings(
-        rule=settings.rule,
-        enough=settings.enough,
-        cap_mm=settings.cap_mm,
-        cap_square_mm=settings.cap_square_mm,
-        memory=settings.memory,
-    )
-
-
-def proof_of(config: Config) -> ProofSettings:
-    """What a proof of a correction asks for in this cell."""
-    return ProofSettings(margin=config.corrections.margin, most_pairs=config.corrections.most_pairs)
-
-
-def belongs_to(cell: Cell, table_hash: str, profile: str) -> BelongsTo:
-    """What corrections that are learned in this cell now belong to.
-
-    Raises:
-        CalibrationMissing: the cell has no plane yet.
-    """
-    arm = cell.config.arm
-    tcp = ", ".join(f"{value:g}" for value in arm.tcp_mm)
-    learned_with = content_hash(load_plane(cell.calibration_dir))
-    if has_arm_file(cell.calibration_dir):
-        learned_with = sha256_hex(f"{learned_with} {content_hash(load_arm_file(cell.calibration_dir))}".encode())
-    return BelongsTo(
-        calibration_hash=learned_with,
-        table_hash=table_hash,
-        profile=profile,
-        tool=f"{arm.model}: tool point ({tcp}) mm, rolled {arm.tool_roll_deg:g}°",
-    )
-
-
-def belongs_here(cell: Cell) -> BelongsTo:
-    """The same for whoever has no rig: by the cell's files and settings alone.
-
-    Raises:
-        NoTableYet, BadTableFile, WrongTable, CalibrationMissing: the cell lacks what corrections are learned with.
-    """
-    return belongs_to(cell, open_table(cell.table_file, cell.config).content_hash, profile_of(cell))
-
-
 def detect_settings(config: Config) -> DetectSettings:
     """What detectors look for in this cell."""
     (x_lo, x_hi), (z_lo, z_hi) = config.workspace.x_m, config.workspace.z_m
@@ -234,143 +178,6 @@ def detect_settings(config: Config) -> DetectSettings:
         region=Region(x_min_m=x_lo, x_max_m=x_hi, z_min_m=z_lo, z_max_m=z_hi),
         score_limit=config.box.score_limit,
     )
-
-
-def judge_of(config: Config) -> Judge:
-    """The judge of the settings."""
-    if config.judge.kind == "measured":
-        from judges.measured import MeasuredJudge
-
-        return MeasuredJudge()
-    if config.judge.kind in ("claude", "compatible"):
-        return _asked_again(config, model_judge(config))
-    if config.judge.kind == "panel":
-        return _panel(config)
-    if config.judge.kind == "person":
-        return _person(config)
-    raise WrongRequest(f"there is no judge {config.judge.kind!r} to run with", next_step="set judge.kind = measured")
-
-
-def judge_key(config: Config) -> str:
-    """What tells the judge of these settings from others: not its budget and deadline, which change no answer."""
-    settings = config.judge.model_dump(mode="json")
-    for name in ("budget_usd", "budget_calls", "deadline_s", "key_variable", "base_url", "reviewer"):
-        settings.pop(name, None)
-    return dumps(settings, sort_keys=True)
-
-
-def trial_judge(config: Config) -> Judge:
-    """The judge of the settings as a trial asks it: where a model decides, the measurement is on record beside it."""
-    judge = judge_of(config)
-    if config.judge.kind not in ("claude", "compatible"):
-        return judge
-    from judges.measured import MeasuredJudge
-    from judges.panel import RecordedAlongside
-
-    return RecordedAlongside(judge, MeasuredJudge())
-
-
-def judging_by(config: Config, kind: str) -> Config:
-    """The same settings with another judge."""
-    return config.model_copy(update={"judge": config.judge.model_copy(update={"kind": kind})})
-
-
-def _asked_again(config: Config, judge: Judge) -> Judge:
-    """The judge asked as often as the settings say."""
-    settings = config.judge
-    if settings.repeats == 1:
-        return judge
-    from judges.panel import RepeatedJudge
-
-    return RepeatedJudge(
-        judge, settings.repeats, only_below=settings.repeat_below if settings.repeat_below < 1 else None
-    )
-
-
-def _panel(config: Config) -> Judge:
-    """Measurement and model, and a stronger model for what they disagree on; all models share one budget."""
-    from judges.budget import Budget
-    from judges.measured import MeasuredJudge
-    from judges.panel import PanelJudge
-
-    settings = config.judge
-    by_model = judging_by(config, settings.panel_model)
-    budget = Budget(limit_usd=settings.budget_usd, limit_calls=settings.budget_calls)
-    model = _asked_again(config, model_judge(by_model, budget=budget))
-    stronger = settings.escalate_model and model_judge(by_model, model=settings.escalate_model, budget=budget)
-    return PanelJudge((MeasuredJudge(), model), stronger=stronger or None)
-
-
-def _person(config: Config) -> Judge:
-    """A person at the terminal, and whoever has an answer to be shown afterwards."""
-    from judges.person import PersonJudge
-    from judges.terminal import TerminalAsker
-
-    settings = config.judge
-    machine = judge_of(judging_by(config, settings.second_look)) if settings.second_look else None
-    who = settings.reviewer or os.environ.get("USER", "").strip() or "a person"
-    return PersonJudge(TerminalAsker(), who=who, machine=machine)
-
-
-def model_judge(config: Config, *, model: str | None = None, budget: Budget | None = None) -> ModelJudge:
-    """The judge that asks a model, by the settings' backend; what it is reached through is loaded in the background.
-
-    Args:
-        model: another than the settings'.
-        budget: one that several judges share.
-    """
-    from judges.asking import Policy
-    from judges.budget import Budget
-    from judges.claude import ModelJudge, ModelSettings
-
-    settings = config.judge
-    local = settings.kind == "compatible"
-    name = "compatible" if local else "claude"
-    asked = model or settings.model
-    if not local:
-        threading.Thread(target=import_module, args=("judges.client",), name="import", daemon=True).start()
-    return ModelJudge(
-        name,
-        lambda: backend_of(config, model=asked),
-        ModelSettings(
-            language=settings.language,
-            crops=settings.crops,
-            policy=Policy(deadline_s=settings.deadline_s, max_tokens=settings.max_tokens),
-            threshold=settings.threshold,
-        ),
-        budget or Budget(limit_usd=settings.budget_usd, limit_calls=settings.budget_calls),
-        model=asked,
-    )
-
-
-def backend_of(config: Config, *, model: str | None = None) -> Backend:
-    """The way to the settings' model, with the key and address of settings and environment.
-
-    Raises:
-        NoKey, BadKey, BadAddress: it can't be reached so.
-    """
-    from judges.backend import BadAddress, NoKey, key_in
-
-    settings = config.judge
-    key = key_in(settings.key_variable)
-    if settings.kind == "compatible":
-        from judges.compatible import CompatibleBackend
-
-        if not settings.base_url:
-            raise BadAddress("", "is empty, and a local server has no address of its own")
-        own = None if settings.key_variable == DEFAULT_KEY_VARIABLE else key
-        return CompatibleBackend(api_key=own, base_url=settings.base_url, model=model or settings.model)
-    if key is None:
-        raise NoKey(settings.key_variable)
-    from judges.client import AnthropicBackend
-
-    url = address_of(config)
-    return AnthropicBackend(api_key=key, base_url=url, model=model or settings.model, effort=settings.effort or None)
-
-
-def address_of(config: Config) -> str:
-    """Where the Messages API is asked: by the settings, else by the environment, else Anthropic's own."""
-    return config.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL", "").strip() or ANTHROPIC_URL
 
 
 def saved_view(cell: Cell) -> View | None:

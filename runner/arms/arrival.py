@@ -16,10 +16,10 @@ from runner.arms.errors import ArmError, MoveStalled, MoveTimedOut, Refused
 from runner.arms.guard import GuardedArm
 from runner.arms.protocol import Clock
 from runner.arms.readings import Readings
-from runner.config import ArmSettings
 from runner.kinematics.fk import tool_points_m
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import FloatArray
+from runner.settings.arm import ArmSettings
 from runs.schema.geometry import Joints, Point
 from runs.schema.motion import MoveRecord
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from runner.arms.errors import Refused
 from runner.arms.protocol import Arm, ArmHealth
-from runner.config import ArmSettings, GuardSettings, TableSettings
 from runner.geometry import Clearance, Obstacles, clearances, first_broken, margin_mm, swept
 from runner.kinematics.errors import NoShells
 from runner.kinematics.frames import BaseInCell, tool_points_cell_m
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.settings.arm import ArmSettings
+from runner.settings.moves import GuardSettings, TableSettings
 from runs.latch import Stop
 from runs.schema.motion import GuardRecord, LimitViolation
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from runner.arms.errors import ArmError, ArmNotReady, Refused
 from runner.arms.protocol import Arm, ArmHealth
-from runner.config import ArmSettings
+from runner.settings.arm import ArmSettings
 
 _MEANINGS = (
     (range(1, 7), "joint {n} of the arm is past its limit"),

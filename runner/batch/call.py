@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from runner.config import BatchSettings
+from runner.settings.batch import BatchSettings
 from runs.batch_records import Called
 from runs.batches import BatchFolder
 from runs.events import utc_text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from runner.cell import Cell
-from runner.rig import proof_of, rule_of
+from runner.learning import proof_of, rule_of
 from runner.trial.sequence import Lessons
 from runner.trial.stages.learn import lesson_of
 from runner.trial.trial import Trial

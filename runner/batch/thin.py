@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from runner.config import BatchSettings
+from runner.settings.batch import BatchSettings
 from runs.files import mark_changed
 from runs.schema.run import RunLog
 from runs.store import picture_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from runner.config import CalibrationSettings
+from runner.settings.desk import CalibrationSettings
 from vision.calibration.board import BoardSpec, find_boards
 from vision.calibration.file import LensFile
 from vision.calibration.kept import save

@@ -10,8 +10,9 @@ import numpy as np
 
 from runner.calibrate.lens import board_of
 from runner.calibrate.samples import PointsInPicture
-from runner.config import CalibrationSettings, Config
+from runner.config import Config
 from runner.kinematics.frames import tool_points_cell_m
+from runner.settings.desk import CalibrationSettings
 from runner.table.postures import arm_of
 from vision.calibration.board import find_board
 from vision.calibration.drift import marks_in, scene_of

@@ -49,7 +49,7 @@ def show(
 
     from runner.cell import open_cell
     from runner.cli.show.corrections import arrows, figures, square_table, standing
-    from runner.rig import belongs_here, rule_of
+    from runner.learning import belongs_here, rule_of
     from runs.corrections.file import CorrectionFile, model_in_use
     from runs.corrections.overview import point_of, squares
     from runs.report.maps import arrow_map
@@ -122,7 +122,7 @@ def diff(
     """Say what changed between two points in time, square by square."""
     from runner.cell import open_cell
     from runner.cli.show.corrections import difference
-    from runner.rig import belongs_here
+    from runner.learning import belongs_here
     from runs.corrections.file import CorrectionFile
     from runs.corrections.overview import changes, point_of
     from runs.report.maps import Arrow, arrow_map

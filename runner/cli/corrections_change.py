@@ -25,7 +25,7 @@ def propose(cell: CellOption = DEFAULT_CELL, json: JsonOption = False) -> None:
     """Make a candidate from all lessons so far. Trials apply it only when asked to try it, or once it is promoted."""
     from runner.cell import open_cell
     from runner.cli.show.corrections import figures
-    from runner.rig import belongs_here, rule_of
+    from runner.learning import belongs_here, rule_of
     from runs.corrections.file import CorrectionFile
     from runs.corrections.overruled import overruled
     from runs.corrections.words import named
@@ -55,7 +55,7 @@ def promote(
 ) -> None:
     """Let the candidate go live: on its proof, or on somebody's word with a name and a reason."""
     from runner.cell import open_cell
-    from runner.rig import belongs_here
+    from runner.learning import belongs_here
     from runs.corrections.file import CorrectionFile
     from runs.corrections.words import named
     from runs.errors import NothingToPromote, NotPromoted
@@ -86,7 +86,7 @@ def rollback(
     """Put everything back to how it stood at a point: lessons, candidate, what is live. The history only grows."""
     from runner.cell import open_cell
     from runner.cli.show.corrections import standing
-    from runner.rig import belongs_here, rule_of
+    from runner.learning import belongs_here, rule_of
     from runs.corrections.file import CorrectionFile
     from runs.corrections.overview import point_of
 
@@ -111,7 +111,7 @@ def merge(
 ) -> int:
     """Take in the lessons of another cell that were learned with the same calibration, table, tool and profile."""
     from runner.cell import open_cell
-    from runner.rig import belongs_here
+    from runner.learning import belongs_here
     from runs.corrections.file import CorrectionFile
 
     out, file, belongs = Output(as_json=json), CorrectionFile(cell), belongs_here(open_cell(cell))

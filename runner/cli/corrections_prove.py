@@ -39,7 +39,7 @@ def prove(
     """Hold the candidate against what is live, over trials that share their starts, and keep what came of it."""
     from runner.cell import open_cell
     from runner.cli.show.corrections import proof_page
-    from runner.rig import belongs_here, proof_of
+    from runner.learning import belongs_here, proof_of
     from runs.corrections.file import CorrectionFile
     from runs.corrections.proof import decided
     from runs.corrections.proof import prove as proof_from

@@ -55,8 +55,9 @@ def ask(
     from runner.cell import Cell, open_cell
     from runner.cli.trust import camera_of_cell, level_of, trust_in
     from runner.config import CELL_FILE, Config, with_overrides
+    from runner.judging import judge_of
     from runner.kinematics.gripper import gripper_of
-    from runner.rig import detect_settings, judge_of, saved_view
+    from runner.rig import detect_settings, saved_view
     from runner.table.postures import arm_of
     from runner.trial.grip import judge_reading
     from vision.cameras.protocol import read_picture

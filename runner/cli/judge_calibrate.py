@@ -164,7 +164,7 @@ def _kept(opened: Cell, config: Config, *, recorded: bool, again: bool) -> tuple
 
     from judges.kept import judging_named, new_judging
     from judges.rubric import load_rubric
-    from runner.rig import judge_key
+    from runner.judging import judge_key
 
     if recorded or config.judge.kind == "measured":
         return None, ""
@@ -176,7 +176,7 @@ def _kept(opened: Cell, config: Config, *, recorded: bool, again: bool) -> tuple
 
 
 def _judge(config: Config) -> Judge:
-    from runner.rig import judge_of
+    from runner.judging import judge_of
 
     return judge_of(config)
 

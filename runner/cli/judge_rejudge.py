@@ -113,7 +113,8 @@ def _online(out: Output, opened: Cell, config: Config, steps: Sequence[Step], *,
     from judges.budget import spent_on
     from judges.rejudge import rejudge as asked_again
     from runner.cli.judge_cases import view_for
-    from runner.rig import detect_settings, judge_key, judge_of
+    from runner.judging import judge_key, judge_of
+    from runner.rig import detect_settings
 
     outcomes = []
     told = asked_again(
@@ -203,7 +204,8 @@ def _ready(
     from judges.rejudge import prepare_asking, question_id
     from judges.steps import PicturesGone
     from runner.cli.judge_cases import view_for
-    from runner.rig import detect_settings, judge_key, model_judge
+    from runner.judging import judge_key, model_judge
+    from runner.rig import detect_settings
     from vision.errors import VisionError
 
     judge, view_of, settings = model_judge(config), view_for(opened), config.judge
@@ -263,7 +265,8 @@ def _check_budget(config: Config, wanted: Sequence[Ready]) -> None:
 
 def _backend(config: Config) -> AnthropicBackend:
     from judges.client import AnthropicBackend
-    from runner.rig import WrongRequest, backend_of
+    from runner.judging import backend_of
+    from runner.rig import WrongRequest
 
     if config.judge.kind != "claude":
         raise WrongRequest("only Claude takes message batches", next_step="add --judge claude, or leave --batch out")
@@ -276,7 +279,7 @@ def _door(config: Config) -> BatchDoor:
     """The way to the batches of the account that the settings and the environment name."""
     from judges.backend import NoKey, key_in
     from judges.batch_door import BatchDoor
-    from runner.rig import address_of
+    from runner.judging import address_of
 
     key = key_in(config.judge.key_variable)
     if key is None:

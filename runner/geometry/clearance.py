@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from runner.config import GuardSettings
 from runner.geometry.bodies import HELD, Body, arm_body, with_held
 from runner.geometry.distance import Axes, Vec, axes_of, box_to_box, components, minus, point_to_box
 from runner.geometry.obstacles import BOX_FLOOR, HeldBlock, Obstacles, Solids, solids_of
@@ -22,6 +21,7 @@ from runner.kinematics.errors import NoShells
 from runner.kinematics.fk import link_poses
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel, FloatArray
+from runner.settings.moves import GuardSettings
 
 IntArray = NDArray[np.int64]
 

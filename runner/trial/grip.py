@@ -9,9 +9,10 @@ from __future__ import annotations
 from math import isfinite
 
 from runner.arms.errors import JawsStuck
-from runner.config import BlockSettings, GripperSettings
 from runner.kinematics.gripper import opening_from_value_mm
 from runner.kinematics.model import GripperData
+from runner.settings.arm import GripperSettings
+from runner.settings.desk import BlockSettings
 from runner.trial.trial import Trial
 from runs.schema.motion import GripperRecord, GripReading
 

@@ -19,7 +19,8 @@ from judges.pictures import reordered
 from judges.protocol import Evidence, LabelledPicture
 from judges.rubric import load_rubric
 from runner.config import BadSetting, Config, with_overrides
-from runner.rig import backend_of, detect_settings, model_judge
+from runner.judging import backend_of, model_judge
+from runner.rig import detect_settings
 from runs.errors import StorageUnwritable
 
 SDK = f"anthropic {version('anthropic')}"

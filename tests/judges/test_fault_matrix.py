@@ -21,7 +21,8 @@ from judges.asking import GRACE_S
 from judges.opening import Opening
 from judges.protocol import Evidence, LabelledPicture
 from runner.config import Config, with_overrides
-from runner.rig import backend_of, detect_settings, model_judge
+from runner.judging import backend_of, model_judge
+from runner.rig import detect_settings
 
 DEADLINE_S = 2.5
 SLACK_S = GRACE_S + 2.0  # for a busy machine; the deadline itself is the judge's own

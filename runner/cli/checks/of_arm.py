@@ -11,7 +11,8 @@ from contextlib import suppress
 from runner.arms.protocol import Arm, ArmHealth, Clock
 from runner.cell import Cell
 from runner.cli.checks.light import Finding, green, red, yellow
-from runner.config import ArmSettings, Config
+from runner.config import Config
+from runner.settings.arm import ArmSettings
 from runs.errors import RecordError
 
 _JAWS_PART = 60  # where jaws go that are asked to show that they move

@@ -14,7 +14,7 @@ _REACHED_S = 3.0
 
 def judge(opened: Cell, *, ask: bool) -> Iterator[Finding]:
     """Of the settings' judge; `ask` puts two questions to a model."""
-    from runner.rig import backend_of, judging_by
+    from runner.judging import backend_of, judging_by
 
     config = opened.config
     kind = config.judge.panel_model if config.judge.kind == "panel" else config.judge.kind
@@ -39,7 +39,7 @@ def judge(opened: Cell, *, ask: bool) -> Iterator[Finding]:
 
 
 def _address_of(opened: Cell, kind: str) -> str:
-    from runner.rig import address_of
+    from runner.judging import address_of
 
     return opened.config.judge.base_url if kind == "compatible" else address_of(opened.config)
 

@@ -8,7 +8,7 @@ import pytest
 from runner.arms.errors import ArmNotReady, Refused
 from runner.arms.health import check_ready, error_meaning, why_rest
 from runner.arms.protocol import ArmHealth
-from runner.config import ArmSettings
+from runner.settings.arm import ArmSettings
 from runner.twin.thermal import IDLE_C, RISE_C_PER_NM2, Servos
 
 SETTINGS = ArmSettings()

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from runner.batch.call import call_person
-from runner.config import BadSetting, BatchSettings, Config, with_overrides
+from runner.config import BadSetting, Config, with_overrides
+from runner.settings.batch import BatchSettings
 from runs.batches import BatchStore
 
 

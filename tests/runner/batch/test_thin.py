@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.batch.thin import thin
-from runner.config import BatchSettings
+from runner.settings.batch import BatchSettings
 from runs.check import check_log
 from runs.schema.run import Ending
 from runs.schema.verdict import Judgment

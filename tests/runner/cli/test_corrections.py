@@ -8,7 +8,7 @@ import cv2
 import pytest
 
 from runner.cell import open_cell
-from runner.rig import belongs_here
+from runner.learning import belongs_here
 from runs.corrections.file import CorrectionFile
 from runs.corrections.table import Lesson
 from runs.schema.run import CorrectionUse, Ending, PickAttempt, TipDiff, TipMeasurement

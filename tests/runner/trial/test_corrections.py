@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runner.cell import open_cell
-from runner.rig import belongs_to
+from runner.learning import belongs_to
 from runner.table.errors import NoPlan
 from runner.table.plan import Planner
 from runs.corrections.file import CorrectionFile

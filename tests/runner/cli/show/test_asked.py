@@ -11,7 +11,8 @@ from judges.panel import PanelJudge
 from judges.protocol import Evidence, LabelledPicture
 from runner.cli.show.page import page
 from runner.config import Config, with_overrides
-from runner.rig import detect_settings, model_judge
+from runner.judging import model_judge
+from runner.rig import detect_settings
 from runs.schema.run import Ending
 from runs.store import RunHeader, RunStore
 
