@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
+from runner.settings.agent import AgentSettings
 from runner.settings.arm import ArmSettings, GripperSettings
 from runner.settings.batch import BatchSettings
 from runner.settings.desk import (
@@ -87,6 +88,7 @@ class Config(Section):
     twin: TwinSettings = TwinSettings()
     calibration: CalibrationSettings = CalibrationSettings()
     batch: BatchSettings = BatchSettings()
+    agent: AgentSettings = AgentSettings()
 
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:

@@ -1,8 +1,8 @@
-"""What is said of a run after its end: rulings and decisions of people, later verdicts of judges, in files that only grow.
+"""What is said of a run after its end: rulings, decisions and later verdicts, in files that only grow.
 
-`rulings.jsonl`, `decisions.jsonl` and `rejudged.jsonl` lie beside `run.json`, which is never touched. Two who write at once lose nothing:
-they take turns by a lock that a dead holder doesn't keep. A line that was torn by a crash was never acknowledged and
-is taken away by the next one who writes; any other line that can't be read is an error, never skipped.
+`rulings.jsonl`, `decisions.jsonl` and `rejudged.jsonl` lie beside `run.json`, which is never touched. Two who write at
+once lose nothing: they take turns by a lock that a dead holder doesn't keep. A line that was torn by a crash was never
+acknowledged and is taken away by the next one who writes; any other line that can't be read is an error, never skipped.
 """
 
 from __future__ import annotations
