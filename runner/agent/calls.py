@@ -1,7 +1,7 @@
 """One call of a tool, from a name and arguments that nobody has checked to an answer, with both written down.
 
-The call is in the log before anything is done for it. Whatever is wrong with it is an answer as well; only a fault of the
-arm, of the disk or of ours, and a stop, come out of here.
+The call is in the log before anything is done for it. Whatever is wrong with it is an answer as well; only a fault of
+the arm, of the disk or of ours, and a stop, come out of here.
 """
 
 from __future__ import annotations

@@ -33,16 +33,15 @@ class LimitReached(AgentError):
         super().__init__(f"the limit of {what} is reached: {used:.6g} of {limit:.6g}{unit}")
 
 
-class NoAnswer(AgentError):
-    """The model gave no answer that can be used."""
+class NoModel(AgentError):
+    """A task that only a model can be given."""
 
-    family: ClassVar[Family] = "verdict"
+    family: ClassVar[Family] = "usage"
 
-    def __init__(self, code: str, why: str) -> None:
-        self.code, self.why = code, why
+    def __init__(self) -> None:
         super().__init__(
-            f"the model gave no answer that can be used ({code}): {why}",
-            next_step="look at the run's log; the script does the standard job: --by scripted",
+            "the script does the standard job only, and no other task",
+            next_step="leave the task out, or take a model: --by claude",
         )
 
 

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, marked as such: whatever a log, a name or a picture says is data, never a word to obey.
+"""Text that somebody else wrote, marked as such: what a log, a name or a picture says is data, never a word to obey.
 
 Marks can't be forged from inside: the signs that make them are taken out of what stands between them.
 """

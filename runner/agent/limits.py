@@ -7,7 +7,7 @@ them up. Coming to rest at the end is free of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, sleep
 
 from judges.budget import Budget
 from runner.agent.errors import LimitReached
@@ -18,6 +18,8 @@ from runs.schema.agent import AgentLimits
 from runs.schema.motion import MoveRecord
 
 Clock = Callable[[], float]
+
+_SLICE_S = 0.1
 
 
 class Meter:
@@ -139,6 +141,12 @@ class LimitedSwitch(StopSwitch):
     def over(self) -> None:
         """The agent has come to its end: what follows is the program's own way to the judge and to rest."""
         self._over = True
+
+    def wait(self, seconds: float) -> None:
+        """Wait on our own clock, or until somebody asks to stop."""
+        end_s = monotonic() + seconds
+        while not self.asked and (left_s := end_s - monotonic()) > 0:
+            sleep(min(_SLICE_S, left_s))
 
     def check(self) -> None:
         """Between two steps.

@@ -1,7 +1,8 @@
-"""The model at the arm: asks it, makes the calls that it asks for, tells it what came of them, until it or a limit ends.
+"""The model at the arm: asks it, makes the calls that it asks for, tells it what came of them, to the end or a limit.
 
-Before every question time and money are looked at: a question that might cost more than is left is not asked. Whatever
-a model writes is text; only well-formed calls of known tools do anything, and they do what any caller's would.
+Before every question time and money are looked at: a question that might cost more than is left is not asked.
+Whatever a model writes is text; only well-formed calls of known tools do anything, and they do what any caller's
+would.
 """
 
 from __future__ import annotations

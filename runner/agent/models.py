@@ -61,7 +61,9 @@ class Grip(Out):
 
 
 class LookOut(Out):
-    """What is seen now. `block_inside_box_mm` is how far inside the box's walls the block's centre is, negative outside.
+    """What is seen now. `block_inside_box_mm` is how far the block's centre is inside the walls.
+
+    Negative is outside.
 
     `no_pick_because` says why a pick can't begin with this scene, None where it can.
     """
@@ -79,7 +81,9 @@ class DetectIn(In):
     """Which picture."""
 
     picture: str = Field("last", max_length=80, description="label of a kept picture, or last")
-    run: str | None = Field(None, max_length=60, description="a run that has ended: id, number or latest; else this one")
+    run: str | None = Field(
+        None, max_length=60, description="a run that has ended: id, number or latest; else this one"
+    )
 
 
 class DroppedThing(Out):
@@ -224,8 +228,12 @@ class HistoryIn(In):
     """Which runs. Runs under way are not among them."""
 
     run: str | None = Field(None, max_length=60, description="one run in full: its id, number or latest")
-    where: tuple[str, ...] = Field((), max_length=8, description="conditions: profile=field, block_x_m<0.1, tip_dist_mm>10")
-    by: str | None = Field(None, max_length=40, description="group by: square, place_square, stage, day, judge, light, …")
+    where: tuple[str, ...] = Field(
+        (), max_length=8, description="conditions: profile=field, block_x_m<0.1, tip_dist_mm>10"
+    )
+    by: str | None = Field(
+        None, max_length=40, description="group by: square, place_square, stage, day, judge, light, …"
+    )
     last: int | None = Field(None, ge=1, le=100_000, description="only the newest so many")
 
 

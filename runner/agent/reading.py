@@ -1,4 +1,4 @@
-"""The tools that read what the cell knows: tables, why a place can't be had, runs that have ended, corrections, holes."""
+"""The tools that read what the cell knows: tables, why a place can't be had, ended runs, corrections, holes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The script: the standard job by the same tools as everybody's, for where no model is asked.
 
-It goes by what was measured: is something held, does the block lie inside the box's walls. What it can't bring to an end
-it gives up, and says so.
+It goes by what was measured: is something held, does the block lie inside the box's walls. What it can't bring to an
+end it gives up, and says so.
 """
 
 from __future__ import annotations

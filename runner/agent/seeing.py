@@ -1,4 +1,4 @@
-"""The tools that look: what the camera sees now, what detectors find in a kept picture, where things and the arm are."""
+"""The tools that look: what the camera sees now, what detectors find in a kept picture, where things are."""
 
 from __future__ import annotations
 

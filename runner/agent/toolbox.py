@@ -1,5 +1,6 @@
-"""All tools, each once, in the order in which they are told. None writes a verdict, a ruling, a correction, a limit or a
-calibration, and none clears a stop.
+"""All tools, each once, in the order in which they are told.
+
+None writes a verdict, a ruling, a correction, a limit or a calibration, and none clears a stop.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ _ALL = (
     ),
     Tool(
         "judge",
-        "Have the judge say whether the block is in the box. Once only: the trial is final then, and you see the verdicts.",
+        "Have the judge say whether the block is in the box. Once only: the trial is final then, with its verdicts.",
         NoArguments, JudgeOut, "sitting", moves=True, act=acting.judge,
     ),
     Tool(

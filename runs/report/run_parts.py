@@ -7,6 +7,7 @@ from typing import Any
 
 from runs.events import seconds_between
 from runs.figures import name_of
+from runs.report.agent_part import agent_section
 from runs.report.bricks import FIGURES, angles, badge, everything, figure, pairs, part, picture, section, table
 from runs.report.charts import JointMove, Mark, Span, joint_traces, timeline
 from runs.report.maps import Place, trial_map
@@ -24,6 +25,7 @@ def run_sections(stored: StoredRun, *, wide_px: int = 900, whole: bool = True) -
     """The sections of one run's page. `whole` adds every figure of the log as it stands in the file."""
     log = stored.log
     yield section("Verdicts", verdict_cards(log), name="verdicts")
+    yield from agent_section(log)
     shown = pictures_of(log, stored.entry.folder, wide_px=wide_px)
     if shown:
         every = part("all pictures", tag("div", (picture(each) for each in shown), class_="pics"))
