@@ -41,8 +41,9 @@ class Meter:
         self.calls = self.motions = self.picks = 0
 
     def begin(self, arm_now_s: Clock) -> None:
-        """The sitting begins: from now on time counts, on both clocks."""
+        """The sitting begins: from now on time counts, on both clocks, and moves; the preflight's are not its own."""
         self._begun_s, self._arm_now_s, self._arm_begun_s = self._now_s(), arm_now_s, arm_now_s()
+        self.motions = 0
 
     @property
     def arm_s(self) -> float:

@@ -151,10 +151,11 @@ class ManyRuns:
         results = {row["result"]: row["n"] for row in counted}
         return Page(rows if sort is not None else rows[::-1], sum(results.values()), results)
 
-    def stats(self, by: str | None, selection: Selection) -> list[Group]:
+    def stats(self, by: str | None, selection: Selection, *, agents: bool = False) -> list[Group]:
         """Groups of runs that moved, in the order of their keys; one group of them all without `by`.
 
-        What an agent did counts only where the selection or `by` asks for agents.
+        Args:
+            agents: count what agents did as well; it counts too where the selection or `by` asks for agents.
 
         Raises:
             BadSelection
@@ -164,7 +165,7 @@ class ManyRuns:
             key, query = SESSION, _with_sessions(query)
         else:
             key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
-        trials = "NOT dry_run" if by == "agent" else selection.of_trials
+        trials = "NOT dry_run" if agents or by == "agent" else selection.of_trials
         return [_group(row) for row in self._rows(f"{_group_sql(key, query, trials)} ORDER BY key NULLS LAST", values)]
 
     def queue(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from runs.report.bricks import pairs, section, table
 from runs.report.markup import Child, Markup, tag
 from runs.schema.agent import AgentTurn
 from runs.schema.run import RunLog
-from runs.transcript import in_short, steps_of
+from runs.transcript import in_short, in_words, steps_of
 
 _SHOWN_CHARS = 600
 
@@ -41,10 +40,10 @@ def _rows(log: RunLog) -> Iterator[tuple[Child, Child, Child]]:
             yield "says", step.text or "nothing", f"{trouble}{cost}"
             continue
         call, answer = step
-        asked = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else call.arguments_begin or ""
+        asked = in_words(call.arguments) if call.arguments else call.arguments_begin or ""
         told = "no answer: the log ends here"
         if answer is not None:
-            said = answer.reason if answer.result is None else json.dumps(answer.result, ensure_ascii=False)
+            said = answer.reason if answer.result is None else in_words(answer.result)
             told = f"{answer.outcome}: {in_short(said or '', _SHOWN_CHARS)}"
         yield f"call {call.call}", (tag("b", call.tool), " ", in_short(asked, _SHOWN_CHARS)), told
 

@@ -13,9 +13,9 @@ from runner.cli.show.parts import NAME, QUIET, heading, indented, pairs, words
 from runs.figures import Figures, clean
 from runs.schema.agent import AgentAnswer, AgentBegun, AgentCall, AgentTurn
 from runs.schema.run import RunLog
-from runs.transcript import in_short, steps_of
+from runs.transcript import in_short, in_words, steps_of
 
-_SHORT_CHARS = 220
+_SHORT_CHARS = 300
 _OUTCOME_STYLE = {"done": "green", "fault": "red"}
 
 
@@ -79,11 +79,11 @@ def _call(call: AgentCall, answer: AgentAnswer | None, figures: Figures) -> Rend
     asked = call.arguments if call.arguments is not None else call.arguments_begin
     first = words(call.tool, NAME)
     if asked:
-        first.append(f"  {clean(_json(asked, figures))}", QUIET)
+        first.append(f"  {clean(_told(asked, figures))}", QUIET)
     rows: list[tuple[RenderableType, RenderableType]] = [(f"call {call.call}", first)]
     if answer is None:
         return pairs([*rows, ("", Text("no answer: the log ends here", style="yellow"))])
-    told = answer.reason if answer.result is None else _json(answer.result, figures)
+    told = answer.reason if answer.result is None else _told(answer.result, figures)
     said = words(answer.outcome, _OUTCOME_STYLE.get(answer.outcome, "yellow"))
     said.append(f"  {clean(told or '')}", "")
     facts = [f"{answer.motions} moves"] if answer.motions else []
@@ -93,6 +93,7 @@ def _call(call: AgentCall, answer: AgentAnswer | None, figures: Figures) -> Rend
     return pairs([*rows, ("", words(" · ".join(facts), QUIET))] if facts else rows)
 
 
-def _json(value: Any, figures: Figures) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if figures.full else in_short(text, _SHORT_CHARS)
+def _told(value: Any, figures: Figures) -> str:
+    if figures.full:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return in_short(in_words(value), _SHORT_CHARS)

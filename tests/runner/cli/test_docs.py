@@ -40,7 +40,16 @@ def photos(tmp_path_factory) -> Path:
 
 
 LONG = {  # rendered sets, whole scans, many trials
-    *("agent.md", "arms.md", "batch.md", "calibrate.md", "fill.md", "index.md", "judge-measured.md", "judge-quality.md"),
+    *(
+        "agent.md",
+        "arms.md",
+        "batch.md",
+        "calibrate.md",
+        "fill.md",
+        "index.md",
+        "judge-measured.md",
+        "judge-quality.md",
+    ),
     *("corrections.md", "faults.md", "kinematics.md"),
     *("motion.md", "reach-table.md", "report.md", "review.md", "run-a-trial.md", "run-log.md", "serve-twin.md"),
 }

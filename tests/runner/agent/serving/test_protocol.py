@@ -110,7 +110,16 @@ def check_all(told: dict[str, dict], cell: Path) -> None:
 @pytest.mark.slow
 def test_the_real_client_calls_every_tool_over_stdio_and_its_death_frees_the_arm(cell_copy):
     sets = [part for each in QUICK for part in ("--set", each)]
-    arguments = ["-m", "runner.cli.main", "mcp", "--cell", str(cell_copy), "--seed", "13", *sets]
+    arguments = [
+        "-c",
+        "from runner.cli.main import main; main()",
+        "mcp",
+        "--cell",
+        str(cell_copy),
+        "--seed",
+        "13",
+        *sets,
+    ]
     parameters = StdioServerParameters(
         command=sys.executable, args=arguments, env={"PYTHONPATH": os.pathsep.join(sys.path)}
     )
