@@ -23,6 +23,8 @@ from runs.store import RunStore, StoredRun, picture_path
 from vision.calibration.view import View
 from vision.detect.protocol import DetectSettings
 
+_RUNS_BACK = 50
+
 
 class CellView:
     """What tools that need no arm are given."""
@@ -67,12 +69,14 @@ class CellView:
         return CorrectionFile(self.cell.folder).load(belongs_here(self.cell))
 
     def ended_run(self, wanted: str) -> StoredRun:
-        """A run that has ended.
+        """A run that has ended; `latest` is the last of those.
 
         Raises:
             NotHere: it is under way: what is decided in it is not final.
             RunNotFound, NotARunLog: there is none.
         """
+        if wanted == "latest":
+            wanted = next((e.run_id for e in self.store.newest(_RUNS_BACK) if e.state != "running"), wanted)
         stored = self.store.open(wanted)
         if stored.entry.state == "running":
             raise NotHere(f"{stored.entry.run_id} is under way; it can be read once it has ended")

@@ -170,16 +170,7 @@ class Offer:
         before, _, wanted = uri.rpartition("/")
         if before != "trialcell://runs" or not wanted:
             raise NotHere(f"there is no resource {uri[:120]!r}")
-        return Resource(_JSON, text=self._ended(wanted).model_dump_json())
-
-    def _ended(self, wanted: str) -> RunLog:
-        """A run's log; of `latest` the last that has ended."""
-        if wanted != "latest":
-            return self.cell.ended_run(wanted).log
-        for entry in self.cell.store.newest(50):
-            if entry.state != "running":
-                return self.cell.store.open(entry.run_id).log
-        raise NotHere("no run has ended here yet")
+        return Resource(_JSON, text=self.cell.ended_run(wanted).log.model_dump_json())
 
 
 _TAKE = {
