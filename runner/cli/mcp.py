@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -43,6 +47,8 @@ def mcp(
         raise typer.BadParameter("this needs the extra: pip install 'trialcell[mcp]'")
     if not http and (json or token is not None or host != "127.0.0.1"):
         raise typer.BadParameter("--json, --token and --host are for --http")
+    if not http:
+        _in_a_session_of_its_own()
     from runner.agent.cell_view import CellView
     from runner.agent.serving.holder import ArmHolder
     from runner.agent.serving.offer import Offer
@@ -66,3 +72,27 @@ def mcp(
     finally:
         if holder is not None:
             holder.close()
+
+
+def _in_a_session_of_its_own() -> None:
+    """Go on in a child that no client kills together with us: they wait two seconds, and an arm needs longer to rest.
+
+    The child reads the same standard input and ends when the client closes it. We wait for it, and hand on what asks us
+    to end.
+    """
+    if not hasattr(os, "fork"):  # on Windows the client has the last word
+        return
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        return
+
+    def hand_on(number: int, _: object) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, hand_on)
+    _, status = os.waitpid(child, 0)
+    sys.stdout.flush()
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)

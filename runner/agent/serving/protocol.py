@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from hmac import compare_digest
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 import mcp_types as types
@@ -109,8 +113,14 @@ def serve_stdio(offer: Offer, *, version: str) -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
+    on_main = threading.current_thread() is threading.main_thread()
+    if on_main:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     with suppress(KeyboardInterrupt):
         anyio.run(serve)
+    if on_main:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # it ends already; the arm is on its way to rest
 
 
 class HttpDoor:
@@ -126,7 +136,8 @@ class HttpDoor:
         Doors.at(host, port, token)  # refused before anything is opened
         self._socket = bound_socket(host, port)
         self.port = int(self._socket.getsockname()[1])
-        self._doors = Doors.at(host, self.port, token)
+        own = [] if token is None else [socket.gethostname().lower(), socket.getfqdn().lower()]
+        self._doors = Doors.at(host, self.port, token, own_names=[name for name in own if name])
         shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
         self.url = f"http://{shown}:{self.port}{PATH}"
         self._server = server_of(offer, version=version)
@@ -134,13 +145,10 @@ class HttpDoor:
 
     def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop`, Ctrl-C or the end of the process."""
-        names = [f"{name}:{self.port}" for name in self._doors.names or ()]
         inner = self._server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=_MOST_BODY_BYTES,
-            transport_security=TransportSecuritySettings(
-                allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
-            ),
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `_Guarded` does it
         )
         config = uvicorn.Config(
             _Guarded(inner, self._doors), ws="none", lifespan="on", log_config=None, access_log=False,
@@ -160,7 +168,7 @@ class HttpDoor:
 
 
 class _Guarded:
-    """Lets in who names us and, where there is a token, carries it."""
+    """Lets in who names us, is no page of another site and, where there is a token, carries it."""
 
     def __init__(self, inner: ASGIApp, doors: Doors) -> None:
         self._inner, self._doors = inner, doors
@@ -170,6 +178,10 @@ class _Guarded:
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
             if not self._doors.knows_host(headers.get("host")):
                 await PlainTextResponse("this server has another name", 421)(scope, receive, send)
+                return
+            origin = headers.get("origin")
+            if origin is not None and not self._doors.knows_host(urlsplit(origin).netloc):
+                await PlainTextResponse("a page of another site", 403)(scope, receive, send)
                 return
             if self._doors.token is not None and not _has(headers.get("authorization", ""), self._doors.token):
                 refusal = PlainTextResponse("a token is needed", 401, {"www-authenticate": "Bearer"})
