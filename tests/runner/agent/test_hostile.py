@@ -54,6 +54,7 @@ def test_what_a_model_writes_is_text_and_only_calls_of_known_tools_do_anything(d
     assert {block["type"] for block in sent_back} == {"text", "tool_use"}
 
 
+@pytest.mark.slow
 def test_an_endless_loop_ends_at_the_limit_of_calls(dry_sat, model):
     model.always(lambda n: [model.use("where_is", what="arm")])
     sat = dry_sat(model.driver(), overrides=["agent.calls=5"])
