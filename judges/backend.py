@@ -129,7 +129,7 @@ class Answer:
 
     def without(self, key: str) -> Answer:
         """The same with the key blotted out: a server may send it back in a message, and it goes no further."""
-        return Answer(**{each.name: _blotted(getattr(self, each.name), key) for each in fields(self)})
+        return Answer(**{each.name: blotted(getattr(self, each.name), key) for each in fields(self)})
 
 
 class Backend(Protocol):
@@ -235,13 +235,14 @@ def retry_after_s(headers: Any) -> float | None:
     return None
 
 
-def _blotted(value: Any, key: str) -> Any:
+def blotted(value: Any, key: str) -> Any:
+    """Plain JSON with the key blotted out of every text in it."""
     if isinstance(value, str):
         return _without_its_start(value.replace(key, "[key]"), key)
     if isinstance(value, dict):
-        return {_blotted(k, key): _blotted(v, key) for k, v in value.items()}
+        return {blotted(k, key): blotted(v, key) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_blotted(item, key) for item in value]
+        return [blotted(item, key) for item in value]
     return value
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anthropic
@@ -37,6 +37,7 @@ from judges.rubric import name_of
 from judges.wire import Unbounded, bounded_async, cause_of
 
 FIRST_PARTY = "api.anthropic.com"
+SDK = f"anthropic {anthropic.__version__}"
 READ_TIMEOUT_S = 600.0  # a read's; the judgement's deadline is shorter and counts the whole
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
@@ -57,7 +58,7 @@ class AnthropicBackend:
         self._key, self._url = api_key, checked_url(base_url)
         self.model, self.effort = model, effort
         self.host = host_of(self._url)
-        self.sdk: str | None = f"anthropic {anthropic.__version__}"
+        self.sdk: str | None = SDK
         self.api_version: str | None = anthropic._constants.ANTHROPIC_API_VERSION
 
     @property
@@ -69,27 +70,13 @@ class AnthropicBackend:
         return (await self._sent(question, max_tokens)).without(self._key)
 
     async def _sent(self, question: Question, max_tokens: int) -> Answer:
-        async with self._client() as client:
-            try:
-                response = await client.messages.with_raw_response.create(
-                    **self.params(question, max_tokens=max_tokens)
-                )
-                strict = strict_json(await response.text())
-                if isinstance(strict, Unreadable):
-                    why = f"the server's answer: {strict.why}"
-                    return Answer("malformed", why, http_status=response.status_code)
-                return of_message(strict, response.status_code, response.headers.get("request-id"))
-            except anthropic.APIStatusError as error:
-                return _of_status(error)
-            except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-                return Answer("timeout", f"the server was silent: {error}", again=True)
-            except (anthropic.APIConnectionError, httpx2.HTTPError, OSError) as error:
-                unbounded = cause_of(error, Unbounded)
-                if unbounded is not None:
-                    return Answer("malformed", str(unbounded))
-                return Answer("connection", f"no connection: {_cause(error)}", again=True)
-            except (*UNREADABLE, anthropic.AnthropicError) as error:
-                return Answer("malformed", f"the SDK can't read the answer: {type(error).__name__}: {error}")
+        sent = await sent_once(self._key, self._url, self.params(question, max_tokens=max_tokens))
+        if isinstance(sent, Answer):
+            return sent
+        try:
+            return of_message(sent.body, sent.status, sent.request_id)
+        except UNREADABLE as error:
+            return Answer("malformed", f"the answer can't be read: {type(error).__name__}: {error}")
 
     def params(self, question: Question, *, max_tokens: int) -> MessageCreateParamsNonStreaming:
         """The request: what is sent for one question, online and in a batch alike."""
@@ -100,22 +87,6 @@ class AnthropicBackend:
             "messages": [self._message(question)],
             "output_config": self._output(question),
         }
-
-    def _client(self) -> anthropic.AsyncAnthropic:
-        """A client for one request: the SDK's own retries, environment and tracing stay out."""
-        local = is_loopback(self._url)
-        client = anthropic.AsyncAnthropic(
-            api_key=self._key,
-            base_url=self._url,
-            max_retries=0,
-            timeout=READ_TIMEOUT_S,
-            http_client=anthropic.DefaultAsyncHttpxClient(
-                trust_env=not local, follow_redirects=False, event_hooks=bounded_async()
-            ),
-            open_telemetry=False,
-        )
-        keep_environment_out(client)
-        return client
 
     def _message(self, question: Question) -> MessageParam:
         """Pictures first, each named by its number, then the text: names in the text don't depend on what is beside."""
@@ -134,6 +105,54 @@ class AnthropicBackend:
         if self.effort is not None:
             output["effort"] = self.effort
         return output  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a server answered: strict JSON, not yet looked at."""
+
+    body: Mapping[str, Any]
+    status: int
+    request_id: str | None
+
+
+async def sent_once(key: str, url: str, params: MessageCreateParamsNonStreaming) -> Sent | Answer:
+    """One request and its body; an `Answer` with its code where nothing that can be read came back."""
+    async with _client(key, url) as client:
+        try:
+            response = await client.messages.with_raw_response.create(**params)
+            strict = strict_json(await response.text())
+            if isinstance(strict, Unreadable):
+                why = f"the server's answer: {strict.why}"
+                return Answer("malformed", why, http_status=response.status_code)
+            return Sent(strict, response.status_code, response.headers.get("request-id"))
+        except anthropic.APIStatusError as error:
+            return _of_status(error)
+        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
+            return Answer("timeout", f"the server was silent: {error}", again=True)
+        except (anthropic.APIConnectionError, httpx2.HTTPError, OSError) as error:
+            unbounded = cause_of(error, Unbounded)
+            if unbounded is not None:
+                return Answer("malformed", str(unbounded))
+            return Answer("connection", f"no connection: {_cause(error)}", again=True)
+        except (*UNREADABLE, anthropic.AnthropicError) as error:
+            return Answer("malformed", f"the SDK can't read the answer: {type(error).__name__}: {error}")
+
+
+def _client(key: str, url: str) -> anthropic.AsyncAnthropic:
+    """A client for one request: the SDK's own retries, environment and tracing stay out."""
+    client = anthropic.AsyncAnthropic(
+        api_key=key,
+        base_url=url,
+        max_retries=0,
+        timeout=READ_TIMEOUT_S,
+        http_client=anthropic.DefaultAsyncHttpxClient(
+            trust_env=not is_loopback(url), follow_redirects=False, event_hooks=bounded_async()
+        ),
+        open_telemetry=False,
+    )
+    keep_environment_out(client)
+    return client
 
 
 def keep_environment_out(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:

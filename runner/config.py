@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
+from runner.settings.agent import AgentSettings
 from runner.settings.arm import ArmSettings, GripperSettings
 from runner.settings.batch import BatchSettings
 from runner.settings.desk import (
@@ -89,6 +90,7 @@ class Config(Section):
     calibration: CalibrationSettings = CalibrationSettings()
     batch: BatchSettings = BatchSettings()
     rehearse: RehearseSettings = RehearseSettings()
+    agent: AgentSettings = AgentSettings()
 
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:

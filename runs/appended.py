@@ -1,8 +1,8 @@
-"""What is said of a run after its end: rulings of people and later verdicts of judges, in files that only grow.
+"""What is said of a run after its end: rulings, decisions and later verdicts, in files that only grow.
 
-`rulings.jsonl` and `rejudged.jsonl` lie beside `run.json`, which is never touched. Two who write at once lose nothing:
-they take turns by a lock that a dead holder doesn't keep. A line that was torn by a crash was never acknowledged and
-is taken away by the next one who writes; any other line that can't be read is an error, never skipped.
+`rulings.jsonl`, `decisions.jsonl` and `rejudged.jsonl` lie beside `run.json`, which is never touched. Two who write at
+once lose nothing: they take turns by a lock that a dead holder doesn't keep. A line that was torn by a crash was never
+acknowledged and is taken away by the next one who writes; any other line that can't be read is an error, never skipped.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from pydantic import ValidationError
 
 from runs.errors import AppendedUnreadable
 from runs.files import append_synced, mark_changed, storage
+from runs.schema.agent import ProposalDecision
 from runs.schema.base import Record
 from runs.schema.run import RunLog
 from runs.schema.verdict import Rejudged, Ruling
 
 RULINGS_FILE = "rulings.jsonl"
 REJUDGED_FILE = "rejudged.jsonl"
+DECISIONS_FILE = "decisions.jsonl"
 
 _LOCK = ".appending.lock"
 
@@ -88,15 +90,20 @@ def read(path: Path, model: type[R]) -> tuple[R, ...]:
 
 
 def with_appended(log: RunLog, folder: Path) -> RunLog:
-    """The log with what was said since: rulings after those made while it ran, and later verdicts.
+    """The log with what was said since: rulings after those made while it ran, later verdicts, decisions on proposals.
 
     Raises:
         AppendedUnreadable
     """
     rulings = read(folder / RULINGS_FILE, Ruling)
     rejudged = read(folder / REJUDGED_FILE, Rejudged)
-    if not rulings and not rejudged:
+    decisions = read(folder / DECISIONS_FILE, ProposalDecision)
+    if not rulings and not rejudged and not decisions:
         return log
     return log.model_copy(
-        update={"rulings": (*log.rulings, *rulings), "rejudged": (*log.rejudged, *rejudged)},
+        update={
+            "rulings": (*log.rulings, *rulings),
+            "rejudged": (*log.rejudged, *rejudged),
+            "decisions": (*log.decisions, *decisions),
+        },
     )

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from runs.schema.agent import AgentAnswer, AgentBegun, AgentCall, AgentEnded, AgentLog, AgentTurn, Proposal
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord
 from runs.schema.motion import GripperRecord, GuardRecord, HealthRecord, LookupRecord, MoveRecord
@@ -135,6 +136,12 @@ Payload = (
     | Foretold
     | Note
     | Ruling
+    | AgentBegun
+    | AgentTurn
+    | AgentCall
+    | AgentAnswer
+    | Proposal
+    | AgentEnded
     | RunEnded
 )
 
@@ -162,6 +169,12 @@ KINDS: dict[str, type[Payload]] = {
     "foretold": Foretold,
     "note": Note,
     "ruling": Ruling,
+    "agent_begun": AgentBegun,
+    "agent_turn": AgentTurn,
+    "agent_call": AgentCall,
+    "agent_answer": AgentAnswer,
+    "agent_proposal": Proposal,
+    "agent_ended": AgentEnded,
     "run_ended": RunEnded,
 }
 KIND_OF: dict[type[Payload], str] = {model: kind for kind, model in KINDS.items()}
@@ -238,6 +251,14 @@ _LISTS: dict[str, str] = {
 }
 """Kinds that simply add to a list of the log, and the list's name."""
 
+_OF_AGENT: dict[str, str] = {
+    "agent_turn": "turns",
+    "agent_call": "calls",
+    "agent_answer": "answers",
+    "agent_proposal": "proposals",
+}
+"""The same for lists of the agent's part of the log."""
+
 
 class Fold:
     """Events so far, as a log. Give it events in order with `add`; ask for the log at any time."""
@@ -258,6 +279,8 @@ class Fold:
         self._corrections: dict[str, Any] = {}
         self._learned: list[CorrectionChange] = []
         self._poses: dict[str, Any] = {}
+        self._agent: dict[str, Any] = {}
+        self._of_agent: dict[str, list[Record]] = {name: [] for name in _OF_AGENT.values()}
         self._apply: dict[type[Record], Callable[[Any, str], None]] = {
             StageStarted: self._stage_started,
             StageEnded: self._stage_ended,
@@ -266,6 +289,8 @@ class Fold:
             CorrectionChange: self._correction_learned,
             NotLearned: self._not_learned,
             PoseUsed: self._pose_used,
+            AgentBegun: self._agent_begun,
+            AgentEnded: self._agent_ended,
             RunEnded: self._run_ended,
         }
 
@@ -283,6 +308,8 @@ class Fold:
         """Take the next event in."""
         if event.kind in _LISTS:
             self._lists[_LISTS[event.kind]].append(_with_time(event.data, event.at))
+        elif event.kind in _OF_AGENT:
+            self._of_agent[_OF_AGENT[event.kind]].append(_with_time(event.data, event.at))
         elif type(event.data) in self._apply:
             self._apply[type(event.data)](event.data, event.at)
         else:
@@ -333,6 +360,19 @@ class Fold:
     def _pose_used(self, pose: PoseUsed, _: str) -> None:
         self._poses |= {name: value for name, value in pose if value is not None}
 
+    def _agent_begun(self, begun: AgentBegun, _: str) -> None:
+        self._agent["begun"] = begun
+
+    def _agent_ended(self, ended: AgentEnded, _: str) -> None:
+        self._agent["ended"] = ended
+
+    def _agent_log(self) -> AgentLog | None:
+        """The agent's part; what came without a beginning, whose line was damaged, is in no log."""
+        if "begun" not in self._agent:
+            return None
+        lists = {name: tuple(records) for name, records in self._of_agent.items()}
+        return AgentLog.model_validate(self._agent | lists)
+
     def _run_ended(self, ended: RunEnded, at: str) -> None:
         if self._open:
             result = ended.ending.result
@@ -362,6 +402,7 @@ class Fold:
             "judgments": dict(self._judgments),
             "correction": {**self._corrections, "learned": tuple(self._learned)},
             "pose_used": self._poses,
+            "agent": self._agent_log(),
             "result": None,
             "ended_at": None,
             "recovered": recovered,

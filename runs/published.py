@@ -14,6 +14,7 @@ from runs.corrections.file import CorrectionStates
 from runs.corrections.history import HistoryLine
 from runs.events import EVENTS_FILE, KINDS
 from runs.index.shape import COLUMNS, NESTED
+from runs.schema.agent import ProposalDecision
 from runs.schema.run import RunLog
 from runs.schema.verdict import Rejudged, Ruling
 
@@ -23,6 +24,7 @@ FILES: dict[str, type[BaseModel]] = {
     "run.json": RunLog,
     "rulings.jsonl": Ruling,
     "rejudged.jsonl": Rejudged,
+    "decisions.jsonl": ProposalDecision,
     "corrections.json": CorrectionStates,
     "corrections_history.jsonl": HistoryLine,
 }

@@ -46,11 +46,11 @@ class Tally:
 
 
 def tally(logs: Iterable[RunLog], stage: JudgedStage) -> Tally:
-    """Count what stands. Dry runs and runs that never came to that step are left out."""
+    """Count what stands. Dry runs, agents' sittings and runs that never came to that step are left out."""
     words: Counter[Word | None] = Counter()
     by_person = 0
     for log in logs:
-        if log.dry_run or not came_to(log, stage):
+        if log.dry_run or log.agent is not None or not came_to(log, stage):
             continue
         standing = standing_in(log, stage)
         words[None if standing is None else standing.word] += 1

@@ -38,7 +38,10 @@ def test_style_holds(command):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[noun, "--help"] if noun else ["--help"] for noun in ("", "runs", "table", "run", "arm", "ik", "review")],
+    [
+        [noun, "--help"] if noun else ["--help"]
+        for noun in ("", "runs", "table", "run", "arm", "ik", "review", "agent", "mcp")
+    ],
 )
 def test_help_loads_nothing_heavy(arguments):
     code = (
@@ -47,7 +50,7 @@ def test_help_loads_nothing_heavy(arguments):
         f"sys.argv = ['trialcell', *{arguments!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'numpy', 'cv2', 'mujoco', 'anthropic', 'pyarrow', 'scipy', 'pymycobot', 'duckdb', 'msgspec'}\n"
-        "heavy |= {'starlette', 'uvicorn'}\n"
+        "heavy |= {'starlette', 'uvicorn', 'mcp'}\n"
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -18,10 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from runs.events import Payload, StageEnded, StageStarted
+from runs.figures import clean
+from runs.schema.agent import AgentAnswer, AgentCall, AgentTurn
 from runs.schema.detection import DetectRecord
 from runs.schema.motion import GripperRecord, LookupRecord, MoveRecord
 from runs.schema.run import CorrectionUse, Note, TipMeasurement
 from runs.schema.verdict import Verdict
+from runs.transcript import in_short
 
 TITLES = {
     "stage1": "home, gripper open",
@@ -37,15 +40,20 @@ TITLES = {
     "stage9": "let go",
     "stage9b_judge_place": "aside, judge the place",
     "stage10": "home",
+    "agent_look": "look",
+    "stage9b_lift": "aside",
     "rest": "come to rest",
 }
 DRY_RUN, DRY_RUN_TOLD = "dry_run", "dry run"
+_SAID_CHARS = 300
 STOPPING = "stopping after this motion; Ctrl-C again to stop now"
 _MARKS = {
     "done": ("✓", "green"),
     "invalid": ("○", "yellow"),
     "refused": ("◆", "yellow"),
     "stopped": ("■", "yellow"),
+    "limit": ("■", "yellow"),
+    "not_now": ("○", "yellow"),
 }
 
 
@@ -98,6 +106,7 @@ class LiveTrial:
         self._stopping = self._told_stopping = False
         self._status: Status | None = None
         self._topic: str | None = None
+        self._asked = ""
         self._live = Live(console=console, refresh_per_second=8, get_renderable=self._all)
 
     def __enter__(self) -> Self:
@@ -136,6 +145,8 @@ class LiveTrial:
         """One record of the log."""
         if isinstance(record, StageStarted):
             self._lines.append(_Line(record.name, record.attempt, record.started_s))
+        elif isinstance(record, AgentTurn | AgentCall | AgentAnswer):
+            self._of_agent(record)
         elif self._lines:
             line = self._lines[-1]
             between = line.outcome is not None
@@ -149,6 +160,21 @@ class LiveTrial:
         if self._stopping and not self._told_stopping:
             self._told_stopping = True
             self._print(Text(STOPPING, style="yellow"))
+
+    def _of_agent(self, record: AgentTurn | AgentCall | AgentAnswer) -> None:
+        """What an agent says, asks for and is told, each in a line of its own."""
+        if isinstance(record, AgentCall):
+            self._asked = f"▸ {record.tool}"
+            return
+        line = _Line("▸ says" if isinstance(record, AgentTurn) else self._asked, None, None)
+        if isinstance(record, AgentTurn):
+            line.outcome = "done" if record.gate == "passed" else record.gate
+            line.told["said"] = in_short(clean(record.text or record.detail or "nothing"), _SAID_CHARS)
+        else:
+            line.outcome, line.seconds = record.outcome, record.arm_s or None
+            line.told["answer"] = in_short(clean(record.reason or ""), _SAID_CHARS)
+        self._lines.append(line)
+        self._print(self._grid([line]))
 
     def _print(self, what: Table | Text) -> None:
         """Where nothing lives, each thing is printed when it is complete."""

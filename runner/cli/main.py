@@ -37,6 +37,8 @@ class Noun:
 NOUNS = (
     Noun("run", "runner.cli.run", "Do one whole trial: find, pick, place, judge, write down.", "Trials"),
     Noun("batch", "runner.cli.batch", "Run many trials by a plan; watch, pause and resume them.", "Trials"),
+    Noun("agent", "runner.cli.agent", "Give a task to an agent that works through guarded tools.", "Trials"),
+    Noun("mcp", "runner.cli.mcp", "Serve the same tools to programs that speak MCP.", "Trials"),
     Noun("stop", "runner.cli.stop", "Latch a stop, or take it back once you have looked.", "Trials"),
     Noun("judge", "runner.cli.judge", "Ask a judge about pictures.", "Trials"),
     Noun("runs", "runner.cli.runs", "List, show, check and recover the logs of trials.", "Trials"),

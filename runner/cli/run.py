@@ -51,11 +51,11 @@ def run(
     out = Output(as_json=json)
     request = Request(
         seed=seed,
-        block_xz_m=_point(block, "--block"),
-        box_xz_m=_point(box, "--box"),
+        block_xz_m=point_of(block, "--block"),
+        box_xz_m=point_of(box, "--box"),
         dry_run=dry_run,
     )
-    opened = open_cell(cell, _overrides(set_, profile, camera))
+    opened = open_cell(cell, overrides_of(set_, profile, camera))
     console = out.aside if json else out.console
     if opened.config.judge.kind == "person":  # lines that live would be drawn over the questions
         console = Console(file=console.file, force_terminal=False, highlight=False)
@@ -70,10 +70,10 @@ def run(
             answer = _answer(log, rig, opened.runs_dir / log.run_id)
     answer["certified"] = _certified(opened, log)
     out.answer(answer, *_summary(log, answer, opened.folder))
-    return _exit_code(log)
+    return exit_code_of(log)
 
 
-def _exit_code(log: RunLog) -> int:
+def exit_code_of(log: RunLog) -> int:
     """How it ended as an exit code; one that an error of ours ended has that error's code."""
     from runner.cli.failures import DONE, EXIT_CODE_OF_FAMILY, EXIT_CODE_OF_RESULT
 
@@ -84,7 +84,8 @@ def _exit_code(log: RunLog) -> int:
     return EXIT_CODE_OF_RESULT[log.result or "crashed"]
 
 
-def _overrides(set_: list[str] | None, profile: str | None, camera: str | None) -> list[str]:
+def overrides_of(set_: list[str] | None, profile: str | None, camera: str | None) -> list[str]:
+    """The options as settings."""
     chosen = list(set_ or [])
     if profile is not None:
         chosen.append(f"twin.profile={profile}")
@@ -96,7 +97,8 @@ def _overrides(set_: list[str] | None, profile: str | None, camera: str | None) 
     return chosen
 
 
-def _point(text: str | None, option: str) -> tuple[float, float] | None:
+def point_of(text: str | None, option: str) -> tuple[float, float] | None:
+    """Two metres with a comma between them."""
     if text is None:
         return None
     from math import isfinite
@@ -149,10 +151,10 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
     ]
     reason = "" if told else str(answer["reason"]).removeprefix(f"{log.result} ")
     first = Text.assemble((str(log.result), style), f"  {reason}")
-    return ["", first, *(_row(name, text) for name, text in rows if text)]
+    return ["", first, *(summary_row(name, text) for name, text in rows if text)]
 
 
-def _row(name: str, text: str) -> Any:
+def summary_row(name: str, text: str) -> Any:
     """A line of the summary; a path or a command is never broken, so that it can be copied."""
     from rich.text import Text
 

@@ -11,6 +11,7 @@ from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
 from runner.cli.runs_export import export, import_runs
 from runner.cli.runs_index import compare, index, list_runs, queue, sql, stats
+from runner.cli.runs_proposals import decide, proposals
 from runner.cli.runs_report import open_run, plot, report
 from runner.cli.runs_review import rates, rule
 
@@ -138,3 +139,5 @@ app.command(epilog='Example: trialcell runs rule latest --stage place --verdict 
 app.command(epilog="Example: trialcell runs sql 'SELECT result, count(*) FROM runs GROUP BY ALL'")(sql)
 app.command(epilog="Example: trialcell runs index")(index)
 app.command(epilog="Example: trialcell runs rates --stage place")(rates)
+app.command(epilog="Example: trialcell runs proposals --open")(proposals)
+app.command(epilog='Example: trialcell runs decide latest 1 --accept --by Kim --why "seen on the pictures"')(decide)

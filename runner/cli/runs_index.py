@@ -91,7 +91,7 @@ def stats(
     selection = selected(where, since, until)
     with many_runs(cells, out) as many:
         groups = many.stats(by, selection) if by is not None else []
-        total = many.stats(None, selection)
+        total = many.stats(None, selection, agents=by == "agent")
         unreadable = many.unreadable(selection)
     data = {
         "by": by,

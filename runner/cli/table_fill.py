@@ -9,7 +9,17 @@ import typer
 
 from runner.cli.options import DEFAULT_CELL, CellOption, JsonOption
 from runner.cli.output import Output
-from runner.cli.table_look import Look, band_said, ground_of, newest_archived, numbers_of, said, to_png, written
+from runner.cli.table_look import (
+    band_said,
+    ground_of,
+    newest_archived,
+    numbers_of,
+    said,
+    seeds_of,
+    survey_of,
+    to_png,
+    written,
+)
 
 if TYPE_CHECKING:
     from runner.table.fill.sequence import Filled
@@ -67,7 +77,7 @@ def holes(
 ) -> int:
     """Show where a region has no usable row, square by square: dense, marginal, hole, unreachable or blocked."""
     out = Output(as_json=json)
-    look = Look.at(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
+    look = survey_of(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
     found = look.holes()
     files = {} if csv is None else written("csv", csv, found.to_csv().encode())
     if png is not None:
@@ -92,8 +102,8 @@ def seeds(
 ) -> int:
     """For each square that isn't dense, the usable row nearby that twists the arm least from the approach pose."""
     out = Output(as_json=json)
-    look = Look.at(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
-    found = look.seeds(dist_m)
+    look = survey_of(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
+    found = seeds_of(look, dist_m)
     answer = found.as_dict()
     lines = [f"{answer['with_seed']} of {answer['holes']} squares have a seed within {dist_m * 1000:g} mm"]
     if found.found:
@@ -126,8 +136,8 @@ def clusters(
     from runner.table.clusters import find_clusters, to_csv
 
     out = Output(as_json=json)
-    look = Look.at(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
-    found = find_clusters(look.seeds(dist_m).found, diameter_deg=diameter_deg)
+    look = survey_of(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
+    found = find_clusters(seeds_of(look, dist_m).found, diameter_deg=diameter_deg)
     lines = [f"{len(found)} clusters of seeds, at most {diameter_deg:g}° across in each of j1…j5"]
     if found:
         lines.append("     members  across       x mm        z mm  base pose j0…j5")
@@ -241,7 +251,7 @@ def table_map(
     from runner.table.reach_maps import PICK_TABLE, PLACE_TABLE, draw_reach_map, reach_map
 
     out = Output(as_json=json)
-    look = Look.at(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
+    look = survey_of(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
     if region is None:
         look = look.over(replace(PLACE_TABLE if phase == "place" else PICK_TABLE, step_mm=step_mm))
     found = reach_map(look.asked, look.holes(), look.arm, look.base)
@@ -263,16 +273,16 @@ def why(
     json: JsonOption = False,
 ) -> int:
     """Explain the square that a point lies in: how it stands, what approach and table say, what forbids it."""
-    from runner.table.region import Region
     from runner.table.why import explain
 
     if not (abs(x) <= 1.0 and abs(z) <= 1.0):
         raise typer.BadParameter(f"X and Z are places on the table in metres; got {x:g} and {z:g}")
     out = Output(as_json=json)
-    look = Look.at(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
+    look = survey_of(out, cell, phase, region, step_mm, band, tolerance_mm, arc)
     square = look.ground.region.square_of((x, z)) or (round(x * 1000.0), round(z * 1000.0))
-    one = look.over(Region((square[0], square[0]), (square[1], square[1]), step_mm))
-    state, proof = one.one(square, out)
+    one = look.around(square)
+    with out.aside.status("asking the tables, and where they have no row, for a proof"):
+        state, proof = one.one(square)
     told = explain(state, proof, one.ground, one.arm, one.base)
     out.answer(told.facts, "\n".join(told.lines))
     return 0

@@ -66,22 +66,18 @@ def lookup(
 
 
 def _reach(cell: Path, phase: str, target_xz_m: tuple[float, float], asked: dict[str, Any]) -> dict[str, Any]:
-    from runner.table.query import Query, as_logged
+    from runner.table.asked import ask_reach
 
     table_file, settings_file = cell / "reach.parquet", cell / "cell.toml"
     known = _known(table_file, settings_file, cell)
-    settings, pick = known.settings, phase == "pick"
-    band = settings.pick_band_y_m if pick else settings.place_band_y_m
-    lo, hi, dist_max_m, floor = (asked.pop(name) for name in ("ee_y_min", "ee_y_max", "dist_max_m", "place_ee_y_floor"))
-    query = Query(
-        target_xz_m=target_xz_m,
-        ee_y_band_m=(band[0] if lo is None else lo, band[1] if hi is None else hi),
-        dist_max_m=settings.dist_max_m if dist_max_m is None else dist_max_m,
-        place_ee_y_floor=floor if pick or floor is not None else settings.place_floor_y_m,
+    return ask_reach(
+        known.lookup,
+        known.settings,
+        phase,  # type: ignore[arg-type]
+        target_xz_m,
+        source_file=table_file.name,
         **asked,
     )
-    found = known.lookup.find(query, count=True)
-    return as_logged(found, label=phase, phase=phase, source_file=table_file.name)
 
 
 def _known(table_file: Path, settings_file: Path, cell: Path) -> KnownTable:

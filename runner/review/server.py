@@ -54,7 +54,7 @@ class Patient(H11Protocol):
             self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class ReadyServer(uvicorn.Server):
     """Says when it listens, and can be told to end from another thread."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
@@ -83,11 +83,11 @@ class ReviewServer:
         """
         names = [socket.gethostname(), socket.getfqdn()] if token is not None else []
         Doors.at(host, port, token)  # refused before anything is opened
-        self._socket = _bound(host, port)
+        self._socket = bound_socket(host, port)
         bound_port = int(self._socket.getsockname()[1])
         self._doors = Doors.at(host, bound_port, token, own_names=[name.lower() for name in names if name])
         self._cells, self._share, self._version = list(cells), share, version
-        self._server: _Server | None = None
+        self._server: ReadyServer | None = None
         shown = host if host not in ("", "0.0.0.0", "::") else socket.gethostname()
         shown = f"[{shown}]" if ":" in shown else shown
         query = "" if token is None else f"?token={token}"
@@ -103,7 +103,7 @@ class ReviewServer:
                 timeout_keep_alive=10, limit_concurrency=MOST_AT_ONCE, timeout_graceful_shutdown=_ENDS_WITHIN_S,
                 backlog=MOST_AT_ONCE, h11_max_incomplete_event_size=16_384, proxy_headers=False,
             )  # fmt: skip
-            self._server = _Server(config, on_ready)
+            self._server = ReadyServer(config, on_ready)
             try:
                 with suppress(KeyboardInterrupt):
                     asyncio.run(self._server.serve(sockets=[self._socket]))
@@ -116,7 +116,12 @@ class ReviewServer:
             self._server.should_exit = True
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address.
+
+    Raises:
+        AddressTaken: it can't be had.
+    """
     bare = host.strip("[]")
     family = socket.AF_INET6 if _is_v6(bare) else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)

@@ -155,7 +155,7 @@ def _course(trial: Trial, under_way: UnderWay | None) -> Ending:
             else:
                 return _into_the_box(trial, seen, place_plan)
         elif trial.attempt >= limit:
-            return _not_picked(trial, verdict)
+            return not_picked(trial, verdict)
         else:
             again = _after_miss(trial, verdict)
         if isinstance(again, Ending):
@@ -169,7 +169,7 @@ def _into_the_box(trial: Trial, seen: Seen, plan: PlacePlan) -> Ending:
     release(trial)
     verdict = judge_place(trial, seen, plan)
     finish(trial, plan)
-    return _placed(trial, verdict)
+    return placed(trial, verdict)
 
 
 def _after_loss(trial: Trial, lost: BlockLost, limit: int) -> Seen | Ending:
@@ -184,7 +184,7 @@ def _after_loss(trial: Trial, lost: BlockLost, limit: int) -> Seen | Ending:
 
 def _after_miss(trial: Trial, verdict: Verdict) -> Seen | Ending:
     """Not picked: step aside and look again. A scene that the attempt has spoiled is a failure of this trial."""
-    missed = _not_picked(trial, verdict)
+    missed = not_picked(trial, verdict)
     try:
         return retreat(trial)
     except InvalidStart as error:
@@ -198,13 +198,15 @@ def _goes_on(trial: Trial, verdict: Verdict) -> bool:
     return verdict.verdict != "no" and trial.grip is not None and trial.grip.holding is True
 
 
-def _not_picked(trial: Trial, verdict: Verdict) -> Ending:
+def not_picked(trial: Trial, verdict: Verdict) -> Ending:
+    """How a trial ends whose last pick was not judged yes."""
     result: Result = "failed" if verdict.verdict == "no" else "unjudged"
     tries = f"{trial.attempt} attempts" if trial.attempt > 1 else "1 attempt"
     return Ending(result=result, stage="stage6", reason=f"not picked in {tries}: {verdict.reason}")
 
 
-def _placed(trial: Trial, verdict: Verdict) -> Ending:
+def placed(trial: Trial, verdict: Verdict) -> Ending:
+    """How a trial ends whose place was judged, or should have been."""
     if trial.dry_run:
         return Ending(result="unjudged", stage="stage10", reason="dry run to the end: nothing moved")
     results: dict[str | None, Result] = {"yes": "completed", "no": "failed"}

@@ -31,7 +31,8 @@ class Comparison:
 def marked(first: Selection, second: Selection) -> tuple[str, list[Any]]:
     """The runs that moved and are in one of two sets at least, with `in_a` and `in_b`, as SQL and its values."""
     (in_a, of_a), (in_b, of_b) = first.holds(), second.holds()
-    marked = f"SELECT *, coalesce({in_a}, false) AS in_a, coalesce({in_b}, false) AS in_b FROM runs WHERE NOT dry_run"
+    in_a, in_b = (f"coalesce(({held}) AND {of.of_trials}, false)" for held, of in ((in_a, first), (in_b, second)))
+    marked = f"SELECT *, {in_a} AS in_a, {in_b} AS in_b FROM runs"
     return f"SELECT * FROM ({marked}) WHERE in_a OR in_b", [*of_a, *of_b]
 
 

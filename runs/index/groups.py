@@ -49,14 +49,15 @@ def with_sessions(query: str) -> str:
     return f"SELECT *, last_value(begun IGNORE NULLS) {by_time} AS {SESSION} FROM ({begun})"
 
 
-def group_sql(key: str, query: str) -> str:
+def group_sql(key: str, query: str, trials: str) -> str:
+    """Groups of the runs of a query, of those that `trials` keeps, by the expression `key`."""
     counts = ", ".join(f"count(*) FILTER (result = '{result}') AS {result}" for result in RESULTS)
     return (
         f"SELECT {key} AS key, count(*) AS n, {counts}, count(*) FILTER (first_attempt) AS first_attempt, "
         "median(tip_dx_mm) AS tip_dx_mm, median(tip_dz_mm) AS tip_dz_mm, count(tip_dist_mm) AS tips, "
         "quantile_cont(tip_dist_mm, [0.5, 0.9]) AS tip_dist_mm, median(duration_s) AS duration_s, "
         "sum(duration_s) AS clock_s, "
-        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE NOT dry_run GROUP BY ALL"
+        f"avg(attempts) FILTER (attempts > 0) AS attempts FROM ({query}) WHERE {trials} GROUP BY ALL"
     )
 
 

@@ -104,8 +104,11 @@ class ManyRuns:
         results = {row["result"]: row["n"] for row in counted}
         return Page(rows if sort is not None else rows[::-1], sum(results.values()), results)
 
-    def stats(self, by: str | None, selection: Selection) -> list[Group]:
+    def stats(self, by: str | None, selection: Selection, *, agents: bool = False) -> list[Group]:
         """Groups of runs that moved, in the order of their keys; one group of them all without `by`.
+
+        Args:
+            agents: count what agents did as well; it counts too where the selection or `by` asks for agents.
 
         Raises:
             BadSelection
@@ -115,7 +118,8 @@ class ManyRuns:
             key, query = SESSION, with_sessions(query)
         else:
             key = "NULL" if by is None else f"CAST({sql_of(by)} AS VARCHAR)"
-        return [group_of(row) for row in self._rows(f"{group_sql(key, query)} ORDER BY key NULLS LAST", values)]
+        trials = "NOT dry_run" if agents or by == "agent" else selection.of_trials
+        return [group_of(row) for row in self._rows(f"{group_sql(key, query, trials)} ORDER BY key NULLS LAST", values)]
 
     def queue(
         self, selection: Selection, *, share: float = DEFAULT_SHARE, seed: int = 0, limit: int | None = None
@@ -183,10 +187,12 @@ class ManyRuns:
 
     def _sides(self, first: Selection, second: Selection, query: str, values: Sequence[Any]) -> tuple[Group, Group]:
         """The groups of two marked sets: in one look at the runs where none is in both."""
-        found = {row["key"]: row for row in self._rows(group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query), values)}
+        both_marks = group_sql("in_a::INTEGER + 2 * in_b::INTEGER", query, "true")
+        found = {row["key"]: row for row in self._rows(both_marks, values)}
         if 3 in found:
-            found = {1: self._rows(group_sql("1", first.sql()[0]), first.sql()[1])[0]}
-            found[2] = self._rows(group_sql("2", second.sql()[0]), second.sql()[1])[0]
+            for side, selection in ((1, first), (2, second)):
+                some, of_them = selection.sql()
+                found[side] = self._rows(group_sql(str(side), some, selection.of_trials), of_them)[0]
         a, b = (group_of(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
         return a, b
 

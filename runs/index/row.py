@@ -40,6 +40,7 @@ def row_of(log: RunLog, run_id: str, state: str) -> dict[str, Any]:
     row["started_at"], row["started"], row["day"] = log.started_at, _plain_utc(log.started_at), log.started_at[:10]
     row["result"], row["result_then"] = result_with(log, pick, place) or state, log.result
     row["dry_run"], row["recovered"] = log.dry_run, log.recovered
+    row["agent"] = None if log.agent is None else log.agent.begun.by
     row["ruled"] = bool(log.rulings) and bool(not_taken_back(log.rulings))
     row["schema"] = log.schema_version if log.migrated_from is None else log.migrated_from
     took_s = log.duration_s

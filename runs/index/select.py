@@ -31,6 +31,7 @@ GROUPS: dict[str, str] = {
     "stage": "ended_stage",
     "attempts": "attempts",
     "seed": "seed",
+    "agent": "agent",
     "table": "substr(table_hash, 1, 12)",
     "corrections": "substr(corrections_hash, 1, 12)",
 }
@@ -133,6 +134,12 @@ class Selection:
             BadSelection
         """
         return cls(tuple(Condition.parse(text) for text in texts), **more)
+
+    @property
+    def of_trials(self) -> str:
+        """SQL that keeps what is no trial of the program's own out of rates: dry runs, and agents unless asked for."""
+        asked = any(condition.name == "agent" for condition in self.conditions)
+        return "NOT dry_run" if asked else "NOT dry_run AND agent IS NULL"
 
     def sql(self, of: str = "runs") -> tuple[str, list[Any]]:
         """A query for the selected rows of `of`, and its values."""

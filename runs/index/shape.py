@@ -93,6 +93,7 @@ COLUMNS: dict[str, str] = {
     "reason": "VARCHAR",
     "family": "VARCHAR",
     "dry_run": "BOOLEAN",
+    "agent": "VARCHAR",
     "recovered": "BOOLEAN",
     "ruled": "BOOLEAN",
     "schema": "INTEGER",

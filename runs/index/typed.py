@@ -172,6 +172,14 @@ class _Ending(_Part):
     family: str | None = None
 
 
+class _AgentBegun(_Part):
+    by: str
+
+
+class _Agent(_Part):
+    begun: _AgentBegun
+
+
 class _Log(_Part):
     schema_version: Literal[1]
     run_id: str
@@ -193,6 +201,7 @@ class _Log(_Part):
     verdicts: list[_Verdict] = []
     rulings: list[_Ruling] = []
     rejudged: list[_Rejudged] = []
+    agent: _Agent | None = None
     ending: _Ending | None = None
     duration_s: float | None = None
     wall_s: float | None = None

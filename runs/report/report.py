@@ -33,7 +33,8 @@ def run_report(stored: StoredRun, *, version: str) -> str:
     """The page of one run: the whole HTML file."""
     log = stored.log
     body = list(run_sections(stored))
-    head: list[Child] = [*run_head(stored), contents(RUN_CONTENTS)]
+    told = RUN_CONTENTS if log.agent is None else (*RUN_CONTENTS[:1], ("agent", "Agent"), *RUN_CONTENTS[1:])
+    head: list[Child] = [*run_head(stored), contents(told)]
     return page(f"{log.run_id}: {log.result or stored.entry.state}", head, body, made=_made(version))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runs.events import seconds_between
+from runs.report.agent_part import agent_section
 from runs.report.bricks import FIGURES, badge, everything, part, picture, section, table
 from runs.report.markup import Child, Markup, tag
 from runs.report.pictures import pictures_of
@@ -20,6 +21,7 @@ def run_sections(stored: StoredRun, *, wide_px: int = 900, whole: bool = True) -
     """The sections of one run's page. `whole` adds every figure of the log as it stands in the file."""
     log = stored.log
     yield section("Verdicts", verdict_cards(log), name="verdicts")
+    yield from agent_section(log)
     shown = pictures_of(log, stored.entry.folder, wide_px=wide_px)
     if shown:
         every = part("all pictures", tag("div", (picture(each) for each in shown), class_="pics"))

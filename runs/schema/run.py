@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from runs.errors import Family
+from runs.schema.agent import AgentLog, ProposalDecision
 from runs.schema.base import Record
 from runs.schema.detection import DetectRecord, TipDetection
 from runs.schema.geometry import Joints, TablePoint
@@ -264,6 +265,8 @@ class RunLog(Record):
     verdicts: tuple[Verdict, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     rejudged: tuple[Rejudged, ...] = ()
+    agent: AgentLog | None = None
+    decisions: tuple[ProposalDecision, ...] = ()
     notes: tuple[Note, ...] = ()
     ending: Ending | None = None
     duration_s: float | None = None

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.cli.show import head, motion, seen
+from runner.cli.show.agent import agent
 from runner.cli.show.condition import condition
 from runner.cli.show.parts import QUIET, heading, indented, pairs, words
 from runner.cli.show.rehearsals import rehearsals
@@ -31,6 +32,7 @@ def page(
     yield head.title(log, figures, state)
     yield from head.ending(log, figures)
     yield from head.verdicts(log, figures)
+    yield from agent(log, figures)
     yield from head.stages(log, figures)
     yield from seen.drift(log, figures)
     yield from seen.detections(log, figures)

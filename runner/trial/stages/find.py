@@ -88,7 +88,7 @@ def look_until_clear(trial: Trial, looks: list[Look]) -> Seen:
             break
         trial.travel("stage2_look_aside", swept_deg(trial, side), trial.bench.config.arm.tol_pick_place_deg)
         looks.append(look(trial, f"detect_j0_{'plus' if side > 0 else 'minus'}"))
-    return _best_of(trial, looks)
+    return best_of(trial, looks)
 
 
 def _sides(first: Look, swept: float) -> tuple[float, float]:
@@ -100,7 +100,12 @@ def _open_doubt(looks: list[Look], what: str) -> bool:
     return all(getattr(one, f"{what}_doubt") for one in looks)
 
 
-def _best_of(trial: Trial, looks: list[Look]) -> Seen:
+def best_of(trial: Trial, looks: list[Look]) -> Seen:
+    """What several looks showed, each thing as it was seen best.
+
+    Raises:
+        InvalidStart: block or box are not found.
+    """
     block, picture = _block_of(looks)
     box = _box_of(trial, looks)
     if block is None:

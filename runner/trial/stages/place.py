@@ -63,14 +63,24 @@ def release(trial: Trial) -> None:
 
 def judge_place(trial: Trial, seen: Seen, plan: PlacePlan) -> Verdict:
     """Stage 9b: up, aside to where the box is free in the picture, ask."""
-    tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     with trial.stage("stage9b_judge_place", attempt=trial.attempt):
-        trial.move_straight("stage9b_lift", plan.line.reversed(), tolerance_deg)
-        trial.travel("stage9b_swept_retreat", _clear_of(trial, seen), tolerance_deg)
-        (frame,) = trial.capture("place")
-        capture = trial.book.log.vlm_captures[-1]
-        pictures = (seen.picture, LabelledPicture("after", "after", frame.image_bgr))
-        return ask(trial, "place", pictures, capture)
+        step_clear(trial, seen, plan)
+        return ask_placed(trial, seen)
+
+
+def step_clear(trial: Trial, seen: Seen, plan: PlacePlan) -> None:
+    """Up out of the box, and aside to where it is free in the picture."""
+    tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
+    trial.move_straight("stage9b_lift", plan.line.reversed(), tolerance_deg)
+    trial.travel("stage9b_swept_retreat", _clear_of(trial, seen), tolerance_deg)
+
+
+def ask_placed(trial: Trial, seen: Seen) -> Verdict:
+    """A picture from where the arm stands, and the judge's word on it."""
+    (frame,) = trial.capture("place")
+    capture = trial.book.log.vlm_captures[-1]
+    pictures = (seen.picture, LabelledPicture("after", "after", frame.image_bgr))
+    return ask(trial, "place", pictures, capture)
 
 
 def finish(trial: Trial, plan: PlacePlan) -> None:
