@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 from collections import Counter, deque
 from contextlib import suppress
@@ -31,6 +32,7 @@ from runs.store import RunStore
 
 _LOSSES_OF_A_SESSION = 5
 _LOOK_S = 0.5
+_KNOCK_S = 10.0
 _SPARE_NUMBERS = 4  # a start, for its resets and for a run of a start that had one already
 _OBJECTS_BYTES = 512 * 2**20  # of a cluster that is started here: a cell and what some sessions bring
 Answer = Halt | TrialcellError | None
@@ -48,6 +50,17 @@ class NoCluster(TrialcellError):
             f"{where} can't be reached, or is gone: {why}",
             next_step="see to it with: ray status; then: trialcell batch resume --engine ray",
         )
+
+
+def _knock(address: str) -> None:
+    """Whether anybody listens at HOST:PORT: ray itself would try for minutes. Other addresses are left to it.
+
+    Raises:
+        OSError: nobody does.
+    """
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
 
 
 @dataclass(slots=True, eq=False)
@@ -100,6 +113,7 @@ class OnRay:
                     **quiet,
                 )
             else:
+                _knock(self._address)
                 ray.init(address=self._address, **quiet)
             cores = int(ray.cluster_resources().get("CPU", 0))
         except (RayError, OSError, ValueError, RuntimeError) as error:
