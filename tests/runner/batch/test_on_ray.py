@@ -135,6 +135,7 @@ def _processes_with(text: str) -> list[str]:
     return [line for line in out.splitlines() if text in line]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_said(make_cell_copy):
     cell = make_cell_copy("cell")
     process = begin(cell, (), 2, "--engine", "ray", "--ray-address", "127.0.0.1:1")

@@ -87,6 +87,7 @@ def test_a_pushed_camera_is_told_from_a_slipped_joint(known_desk):
     assert found.check_poses == 0, "with a camera that moved the tip tells nothing"
 
 
+@pytest.mark.slow
 def test_without_marks_another_camera_is_told_by_its_picture(known_desk):
     turned = ("twin.camera_position_m=[0.55, 0.55, 0.20]", "twin.camera_look_at_m=[0.0, 0.05, 0.20]")
     found = looked_at(known_desk.open(*turned), marks=())

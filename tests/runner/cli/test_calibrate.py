@@ -27,6 +27,7 @@ def marks(tmp_path, arm, base, config):
     return path
 
 
+@pytest.mark.slow
 def test_touched_marks_calibrate_the_arm_for_all_of_the_program_and_can_be_taken_back(trialcell, cell_copy, marks):
     told = trialcell("calibrate", "joints", "--cell", cell_copy, "--touched", marks, "--json")
     assert told.code == 0

@@ -69,7 +69,7 @@ def check_block(truth: dict[str, Any]) -> None:
     assert np.abs(truth["block_m"]).max() < 0.45
 
 
-@pytest.mark.each_stage(how=(signal.SIGINT, signal.SIGTERM, KILLED), quick=[("stage7_approach_place", KILLED)])
+@pytest.mark.each_stage(how=(signal.SIGINT, signal.SIGTERM, KILLED), quick=[])
 def test_a_run_that_is_ended_leaves_arm_block_and_log_in_order(serve, cell_copy, how, stage):
     told = serve("--tcp", "0", "--speedup", "6", cell=cell_copy).ready()
     control = TwinControl(Addresses.model_validate({k: v for k, v in told.items() if k != "cell"}))

@@ -42,6 +42,7 @@ def test_json_is_exactly_one_object_with_what_a_program_needs(trialcell, cell_co
     assert "find block and box" in told.err
 
 
+@pytest.mark.slow
 def test_people_see_one_line_a_stage_and_then_how_it_ended(trialcell, cell_copy):
     told = trialcell("run", "--cell", cell_copy, "--seed", 13, *QUICK)
     assert told.code == 0

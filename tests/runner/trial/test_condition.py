@@ -20,6 +20,7 @@ def test_the_log_has_the_arms_figures_at_the_start_after_the_jaws_closed_and_at_
     assert (last.powered, last.error_code, last.reboot_count) == (True, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_hot_arm_is_parked_until_it_has_cooled_and_then_works(play):
     played = play(overrides=["twin.servos_c=57", "arm.rest_until_c=55"])
     log = played.log

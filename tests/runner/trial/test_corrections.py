@@ -68,6 +68,7 @@ def test_the_lesson_is_what_the_camera_saw_and_the_arm_is_where_it_was_seen(good
     assert good_trial.log.tip_measurements[-1].diff.dist_mm < 4.0
 
 
+@pytest.mark.slow
 def test_by_the_fields_rule_three_equal_samples_shift_the_next_target_once(play, cell_copy, good_trial):
     plant(cell_copy, good_trial.log, (3.0, -2.0), times=3)
     log = play(answers=ANSWERS, overrides=AT_ONCE).log
@@ -155,6 +156,7 @@ def test_a_measurement_that_contradicts_a_proved_correction_teaches_nothing(play
     assert "although the correction is a proved one" in log.correction.not_learned
 
 
+@pytest.mark.slow
 def test_after_a_miss_the_next_attempt_takes_off_what_the_camera_saw(play):
     log = play(answers={"pick": ["no", "no", "yes"], "place": ["yes"]}, overrides=["trial.max_pick_attempts=2"]).log
     first = next(one.diff for one in log.tip_measurements if one.attempt == 1)

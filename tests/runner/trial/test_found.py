@@ -190,6 +190,7 @@ def test_what_is_held_and_no_run_knows_of_is_held_still(desk):
     assert desk.rig.twin.truth().block_held
 
 
+@pytest.mark.slow
 def test_a_latched_stop_keeps_what_was_held_in_mind(desk):
     assert desk.run(die_in="stage7_approach_place") is None
     latch = StopLatch(desk.store.runs_dir.parent)
@@ -212,6 +213,7 @@ def test_what_somebody_put_between_the_jaws_is_held_still(desk):
     assert log.ending.block_held is True
 
 
+@pytest.mark.slow
 def test_a_gripper_that_gives_no_answer_is_not_said_to_be_empty(desk):
     desk.arm.silent = True
     desk.arm.send_path(np.array([[20.0, 10.0, 0.0, 0.0, 10.0, -30.0]]), speed_percent=80)

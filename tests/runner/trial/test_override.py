@@ -37,6 +37,7 @@ def test_a_yes_with_the_tip_far_off_is_flagged_only_by_default(play):
     assert reasons == {"pick": ("the tip was measured far from the block",)}
 
 
+@pytest.mark.slow
 def test_where_the_settings_say_so_it_is_a_no_and_the_judges_word_stays_beside_it(play):
     played = play(seed=8, answers={"pick": ["yes", "yes"]}, overrides=[FAR, IS_NO, "trial.max_pick_attempts=2"])
     log = played.log

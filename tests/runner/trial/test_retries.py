@@ -37,6 +37,7 @@ def test_a_pick_judged_no_twice_is_tried_a_third_time_and_the_block_is_set_down_
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_pick_judged_no_three_times_has_failed_and_the_block_is_back_on_the_table(play):
     played = play(answers={"pick": ["no", "no", "no"]})
     assert played.log.result == "failed"
@@ -132,6 +133,7 @@ def test_a_block_that_is_lost_on_the_way_is_looked_for_and_picked_again(play):
     played.check_at_rest()
 
 
+@pytest.mark.slow
 def test_a_block_that_is_gone_after_a_missed_pick_makes_a_failure_not_an_invalid_trial(play):
     twins = []
 

@@ -59,6 +59,7 @@ def test_the_inside_is_what_lies_between_the_walls(overhead, paint, make_box):
     assert len(found.corners_px) == len(found.inside_px) == 4
 
 
+@pytest.mark.slow
 def test_a_white_arm_over_the_rim_is_left_out_or_the_box_is_refused(overhead, paint, make_box):
     rng = np.random.default_rng(3)
     seen = 0
