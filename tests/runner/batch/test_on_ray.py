@@ -131,7 +131,7 @@ def _finished(cell: Path) -> bool:
 
 
 def _processes_with(text: str) -> list[str]:
-    out = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=False).stdout
+    out = subprocess.run(["ps", "-ewwo", "args="], capture_output=True, text=True, check=False).stdout
     return [line for line in out.splitlines() if text in line]
 
 
