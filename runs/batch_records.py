@@ -103,11 +103,12 @@ class TrialEnded(_Event):
 class SceneMade(_Event):
     """A world of the twin's was made with the start in it, or its block was put there without the arm.
 
-    `waited_s`: how long the twin's person took to come, on the arm's clock.
+    `waited_s`: how long the twin's person took to come, on the arm's clock. `start` None: no other was left in the
+    session when they came.
     """
 
     kind: Literal["scene_made"] = "scene_made"
-    start: int
+    start: int | None
     by: Literal["new world", "same world", "teleport", "twin person"]
     waited_s: float = 0.0
 
