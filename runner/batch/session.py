@@ -66,7 +66,9 @@ class Session:
         *,
         observer: Observer | None = None,
         preparing: Callable[[str], None] = lambda text: None,
+        elsewhere_s: float = 0.0,
     ) -> None:
+        """`elsewhere_s`: the arm's clock over what `batch` here does not tell of, as it is at home."""
         self._cells, self._batch, self._plan, self._pause = cells, batch, plan, pause
         self._observer, self._preparing = observer, preparing
         self._cell = next(iter(cells.values()))
@@ -80,6 +82,7 @@ class Session:
         self._why_invalid = ""
         self._put_right = False  # somebody has been called and came: the desk is set up anew
         self._tries: set[int] = set()
+        self._elsewhere_s = elsewhere_s
         self._clock_s = 0.0  # the arm's, over the whole batch
 
     @property
@@ -96,7 +99,7 @@ class Session:
         if self._config.arm.kind == "twin":  # whose sessions know nothing of each other, whoever runs them
             self._faults, self._invalid, self._put_right = 0, 0, False
         state = BatchState.of(self._plan, self._batch.events())
-        self._clock_s = state.clock_s
+        self._clock_s = self._elsewhere_s + state.clock_s
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
         self._world, self._torn = WorldFile(self._batch, starts[0].session), True
