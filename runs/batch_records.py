@@ -81,7 +81,8 @@ class TrialEnded(_Event):
     """A trial has its end.
 
     The twin's own word, for scoring only, and None on metal: `truth_in_box`; `truth_tip_mm`, how far the tool truly was
-    from the block in the first picture of the tip; `faults`, what of its faults had begun by then.
+    from the block in the first picture of the tip; `faults`, what of its faults had begun by then, or what the plan had
+    for it where its process was killed.
     """
 
     kind: Literal["trial_ended"] = "trial_ended"
