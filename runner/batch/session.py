@@ -266,7 +266,7 @@ class Session:
                     before=self._logs.under_way,
                 )
             except RunExists:
-                continue
+                self._logs.is_anothers(self._store, run_id)
 
     def _watched(self, desk: Desk) -> Observer:
         """Tells whoever watches, and puts the twin's world by, after each record."""

@@ -8,14 +8,15 @@ import pytest
 
 from runner.arms.errors import NoAnswer
 from runner.batch import session as module
+from runner.batch.ends import close_cut_off
 from runner.batch.pause import Pause
 from runner.batch.session import Session
 from runner.cell import Cell, open_cell
 from runner.config import with_overrides
 from runner.trial.reset import Reset
-from runs.batch_records import Called, Rested, SceneMade
+from runs.batch_records import Called, Rested, SceneMade, TrialStarted
 from runs.batch_state import BatchState
-from runs.batches import BatchStore
+from runs.batches import BatchStore, planned_run_id
 from runs.schema.run import Ending
 from runs.store import RunHeader, RunStore
 
@@ -183,3 +184,30 @@ def test_a_wait_for_the_arm_to_come_back_is_on_the_clock(scripted, monkeypatch):
     assert [rest.seconds for rest in batch.of(Rested)] == [1.0, 2.0]
     assert batch.state.clock_s == batch.session._clock_s == 3.0
     assert batch.state.final == {}, "the time was up when it came back"
+
+
+def test_a_run_id_that_is_taken_meanwhile_is_none_of_this_arms_logs(scripted):
+    batch = scripted()
+    taken = planned_run_id(batch.batch.plan(), 0)
+    RunStore(batch.cell.runs_dir).create(RunHeader(started_at=AT), run_id=taken).close()
+    assert batch.run(0) is None
+    own = batch.state.final[0].run_id
+    assert own != taken
+    assert [name for kind, name in batch.session._logs.told if kind == "run"] == [
+        own,
+        *(batch.state.final[index].run_id for index in (1, 2, 3)),
+    ]
+
+
+def test_a_trial_that_was_cut_off_has_the_fault_that_its_plan_has(scripted):
+    batch = scripted()
+    plan = batch.batch.plan()
+    ailing = plan.starts[0].model_copy(update={"fault": "ghost-motion"})
+    plan = plan.model_copy(update={"starts": (ailing, *plan.starts[1:])})
+    store = RunStore(batch.cell.runs_dir)
+    for index in (0, 1):
+        run_id = planned_run_id(plan, index)
+        store.create(RunHeader(started_at=AT), run_id=run_id).close()
+        batch.batch.add(TrialStarted(at=AT, start=index, run_id=run_id))
+    ended = close_cut_off(batch.batch, BatchState.of(plan, batch.batch.events()), store)
+    assert [(end.cut_off, end.faults) for end in ended] == [(True, ("ghost-motion",)), (True, ())]
