@@ -81,7 +81,8 @@ class TrialEnded(_Event):
     """A trial has its end.
 
     The twin's own word, for scoring only, and None on metal: `truth_in_box`; `truth_tip_mm`, how far the tool truly was
-    from the block in the first picture of the tip; `faults`, what of its faults had begun by then.
+    from the block in the first picture of the tip; `faults`, what of its faults had begun by then, or what the plan had
+    for it where its process was killed.
     """
 
     kind: Literal["trial_ended"] = "trial_ended"
@@ -103,11 +104,12 @@ class TrialEnded(_Event):
 class SceneMade(_Event):
     """A world of the twin's was made with the start in it, or its block was put there without the arm.
 
-    `waited_s`: how long the twin's person took to come, on the arm's clock.
+    `waited_s`: how long the twin's person took to come, on the arm's clock. `start` None: no other was left in the
+    session when they came.
     """
 
     kind: Literal["scene_made"] = "scene_made"
-    start: int
+    start: int | None
     by: Literal["new world", "same world", "teleport", "twin person"]
     waited_s: float = 0.0
 

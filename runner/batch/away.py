@@ -18,8 +18,9 @@ from typing import ClassVar
 from runner.batch.pause import Pause
 from runner.batch.run import cells_of
 from runner.batch.session import Halt, Session
+from runner.batch.world_kept import WorldFile
 from runner.cell import open_cell
-from runs.batch_records import BatchEvent, BatchPlan, Called, ResetEnded, TrialEnded
+from runs.batch_records import BatchEvent, BatchPlan, Called, ResetEnded, TrialEnded, TrialStarted
 from runs.batches import BatchFolder, BatchStore
 from runs.errors import Family, TrialcellError
 from runs.events import RUN_FILE
@@ -74,6 +75,7 @@ class Order:
     """One session: which starts, what the batch has told so far, and numbers of runs and resets that nobody else has.
 
     `events`: of earlier rounds, what they were taught. `run_names`: of runs that these starts have had already.
+    `clock_s`: the arm's clock over all that is at home by now, seconds.
     """
 
     plan: BatchPlan
@@ -82,6 +84,7 @@ class Order:
     run_names: tuple[str, ...]
     runs_after: int
     resets_after: int
+    clock_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ class AwaySession:
         assert pause is not None
         try:
             cells = cells_of(open_cell(cell), plan)
-            return Session(cells, batch, plan, pause).run([plan.starts[index] for index in order.starts])
+            session = Session(cells, batch, plan, pause, elsewhere_s=order.clock_s)
+            return session.run([plan.starts[index] for index in order.starts])
         except TrialcellError as error:
             return error
 
@@ -150,7 +154,10 @@ def bring_home(brought: Brought, batch: BatchFolder, runs: RunStore) -> None:
     Raises:
         StorageUnwritable: not all of it is in; what is not is due again.
     """
-    resets = RunStore(batch.resets_dir)
+    resets, plan = RunStore(batch.resets_dir), batch.plan()
+    begun = {event.start for event in brought.events if isinstance(event, (TrialStarted, ResetEnded))}
+    for session in {plan.starts[start].session for start in begun}:
+        WorldFile(batch, session).forget()  # one that was put by here is older than what comes home
     for told in brought.events:
         event = told
         if isinstance(event, TrialEnded):

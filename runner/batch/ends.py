@@ -80,7 +80,8 @@ def close_cut_off(
     """Every trial that began and whose end was not told: told now, from its log, which is closed first.
 
     A run that came to its end and was not told of counts with the result that it had. One that was cut off is closed as
-    crashed, and its start is due again. One that never began leaves nothing behind.
+    crashed, and its start is due again. One that never began leaves nothing behind. Nobody is left to say whether the
+    fault that the plan has for it had begun: it counts as if it had.
 
     Args:
         among: only these starts, while others may be under way; None: all.
@@ -91,7 +92,8 @@ def close_cut_off(
     """
     found: list[TrialEnded] = []
     for begun in [each for each in state.open.values() if among is None or each.start in among]:
-        ended = _closed(begun, store)
+        fault = state.plan.starts[begun.start].fault
+        ended = _closed(begun, store, () if fault is None else (fault,))
         if ended is None:
             continue
         batch.add(ended)
@@ -107,13 +109,13 @@ def close_cut_off(
     return found
 
 
-def _closed(begun: TrialStarted, store: RunStore) -> TrialEnded | None:
+def _closed(begun: TrialStarted, store: RunStore, faults: tuple[str, ...]) -> TrialEnded | None:
     if not (store.runs_dir / begun.run_id).is_dir():
         return None
     patience_s = monotonic() + _WRITER_GONE_S
     while True:
         try:
-            return ended_of(store.recover(begun.run_id), begun.start)
+            return ended_of(store.recover(begun.run_id), begun.start, faults=faults)
         except RunInProgress:  # a worker whose parent has died goes too, but not in the same moment
             if monotonic() > patience_s:
                 raise

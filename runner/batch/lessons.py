@@ -55,11 +55,14 @@ def uses_in_round(state: BatchState, number: int) -> dict[int, Literal["live", "
 def teach_round(cell: Cell, batch: BatchFolder, state: BatchState, members: list[PlannedStart]) -> RoundTaught:
     """Teach what the final runs of a round have to, settle what it has shown, and write down that it was done.
 
+    Where the time was up in the middle of a round, some of its starts have no final run.
+
     Raises:
         CorrectionsUnreadable, NewerThanUs, StorageUnwritable: nothing more was taught.
     """
     file = CorrectionFile(cell.folder)
-    kept = [state.lessons[run] for run in (state.final[m.index].run_id for m in members) if run in state.lessons]
+    finals = [state.final[member.index].run_id for member in members if member.index in state.final]
+    kept = [state.lessons[run] for run in finals if run in state.lessons]
     for each in kept:
         known = {lesson.run_id for lesson in file.load(each.belongs_to).table.lessons}
         if each.lesson.run_id not in known:

@@ -56,6 +56,11 @@ class LogsSoFar(RunStore):
         if self._own is not None:
             self._own.append(RunEntry(run_id, store.runs_dir / run_id, "running"))
 
+    def is_anothers(self, store: RunStore, run_id: str) -> None:
+        """What was told last to begin did not: the id was taken, and that run is of another arm's row."""
+        if self._own is not None:
+            self._own.remove(RunEntry(run_id, store.runs_dir / run_id, "running"))
+
     def under_way(self, _store: RunStore) -> UnderWay | None:
         """See `what_was_under_way`."""
         return what_was_under_way(self)

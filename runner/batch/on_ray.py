@@ -140,6 +140,9 @@ class OnRay:
                 latched = latch.read()
                 if latched is not None:
                     halt = halt or Halt("latch", f"a stop is latched: {latched.why} (by {latched.by})")
+                if waiting and self._time_is_up:
+                    waiting.clear()
+                    continue
                 going_on = halt is None and failed is None and not self._pause.asked
                 if self._idle and not waiting:
                     self._take_back(waiting)  # nobody leaves, so that one who waits for room would wait for ever
@@ -178,16 +181,23 @@ class OnRay:
         """With numbers that no other session under way can come to use."""
         first, room = self._plan.first_number, _SPARE_NUMBERS * len(starts)
         had = [f"run_{first + start.index:04d}_*" for start in starts]
+        events = self._batch.events()
         order = Order(
             plan=self._plan,
             starts=tuple(start.index for start in starts),
-            events=tuple(event for event in self._batch.events() if isinstance(event, RoundTaught)),
+            events=tuple(event for event in events if isinstance(event, RoundTaught)),
             run_names=tuple(path.name for pattern in had for path in self._runs.runs_dir.glob(pattern)),
             runs_after=self._spare_runs,
             resets_after=self._spare_resets,
+            clock_s=BatchState.of(self._plan, events).clock_s,
         )
         self._spare_runs, self._spare_resets = self._spare_runs + room, self._spare_resets + room
         return order
+
+    @property
+    def _time_is_up(self) -> bool:
+        after_s = self._plan.stop_after_s
+        return after_s is not None and BatchState.of(self._plan, self._batch.events()).clock_s >= after_s
 
     def _tell_to_stop(self, waiting: deque[list[PlannedStart]]) -> None:
         """Softly, or at once."""

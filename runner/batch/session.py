@@ -66,7 +66,9 @@ class Session:
         *,
         observer: Observer | None = None,
         preparing: Callable[[str], None] = lambda text: None,
+        elsewhere_s: float = 0.0,
     ) -> None:
+        """`elsewhere_s`: the arm's clock over what `batch` here does not tell of, as it is at home."""
         self._cells, self._batch, self._plan, self._pause = cells, batch, plan, pause
         self._observer, self._preparing = observer, preparing
         self._cell = next(iter(cells.values()))
@@ -77,8 +79,10 @@ class Session:
         self._world: WorldFile | None = None
         self._torn = False  # whether an earlier process may have left a world of this session
         self._faults = self._invalid = self._made_for = 0
+        self._why_invalid = ""
         self._put_right = False  # somebody has been called and came: the desk is set up anew
         self._tries: set[int] = set()
+        self._elsewhere_s = elsewhere_s
         self._clock_s = 0.0  # the arm's, over the whole batch
 
     @property
@@ -92,18 +96,21 @@ class Session:
             TrialcellError: what the cell lacks, or a record that can't be written.
         """
         left = list(starts)
+        if self._config.arm.kind == "twin":  # whose sessions know nothing of each other, whoever runs them
+            self._faults, self._invalid, self._put_right = 0, 0, False
         state = BatchState.of(self._plan, self._batch.events())
-        self._clock_s = state.clock_s
+        self._clock_s = self._elsewhere_s + state.clock_s
         uses = uses_in_round(state, starts[0].round)
         self._tries = {start.index for start in starts if uses[start.index] == "candidate"}
         self._world, self._torn = WorldFile(self._batch, starts[0].session), True
+        halt: Halt | None = None
         with keeping_to_one_core():
             while left and not self._time_is_up:
                 halt = self._asked() or self._some_of(left)
-                if halt is not None:
+                if halt is not None and left:
                     return halt
         self._world.forget()
-        return None
+        return halt
 
     def _some_of(self, left: list[PlannedStart]) -> Halt | None:
         """At a desk that is opened for it, as many of the starts as can be had; they are taken off the list."""
@@ -130,7 +137,8 @@ class Session:
                 desk.renew(start)
             self._logs.new_world()
             self._made_for = start.index
-            self._batch.add(self._scene_of_new_world(start))
+            if not self._put_right:
+                self._batch.add(SceneMade(at=utc_text(), start=start.index, by="new world"))
         self._put_right = False
         return same
 
@@ -144,9 +152,9 @@ class Session:
                 return None
             if halt is not None:
                 return halt
-            left.pop(0)
+            tried = left.pop(0)
             fresh = False
-            halt = self._after_fault(desk) if self._faults else None
+            halt = self._after_one(desk, tried, left[0] if left else None)
             if halt is not None or self._put_right or (self._faults and not self._own_reset(desk)):
                 return halt  # whatever has failed is connected anew, or made anew
         return None
@@ -159,11 +167,25 @@ class Session:
         """Whether the arm puts the twin's scene right itself after a crash, whatever still ails it."""
         return desk.twin is not None and self._config.batch.reset == "arm"
 
-    def _after_fault(self, desk: Desk) -> Halt | None:
-        """An arm that crashes a second time after having reset the scene itself needs a person."""
-        if self._faults < 2 or self._put_right or not self._own_reset(desk):
+    def _after_one(self, desk: Desk, tried: PlannedStart, then: PlannedStart | None) -> Halt | None:
+        """Whether what the last trials came to needs a person; one call says so.
+
+        Crash after crash pauses the batch also where somebody has been there meanwhile: that did not help. An arm that
+        crashes a second time after having reset the scene itself needs somebody before that.
+        """
+        if self._invalid >= self._config.batch.invalid_in_a_row:
+            self._invalid = 0
+            why = f"start after start is invalid: {self._why_invalid}"
+            return self._somebody_comes(tried.index, then, why, "call", "look at the desk")
+        halt = self._too_many_faults()
+        if halt is not None or self._faults < 2 or not self._own_reset(desk):
+            return halt
+        return self._somebody_comes(None, then, "the arm has failed again after a reset of its own", "faults", _DOCTOR)
+
+    def _too_many_faults(self) -> Halt | None:
+        if self._faults < self._config.batch.faults_in_a_row:
             return None
-        return self._somebody_comes(None, "the arm has failed again after a reset of its own", "faults", _DOCTOR)
+        return self._called(None, f"{self._faults} trials in a row have crashed", "faults", _DOCTOR)
 
     def _asked(self) -> Halt | None:
         """Whether to stop before the next start."""
@@ -176,8 +198,6 @@ class Session:
         free_mb = shutil.disk_usage(self._batch.folder).free / 2**20
         if free_mb < settings.min_free_mb:
             return Halt("disk", f"only {free_mb:.0f} MB of disk are free (batch.min_free_mb: {settings.min_free_mb})")
-        if self._faults >= settings.faults_in_a_row:
-            return self._called(None, f"{self._faults} trials in a row have crashed", "faults", _DOCTOR)
         return None
 
     def _reached(self, start: PlannedStart) -> Desk | Halt:
@@ -193,18 +213,12 @@ class Session:
                 if waited_s + wait_s > self._config.batch.reconnect_s:
                     return self._called(start.index, error.message, "faults", error.next_step or _DOCTOR)
                 self._batch.add(Rested(at=utc_text(), seconds=wait_s, why=error.message))
+                self._clock_s += wait_s
                 if self._pause.waits(wait_s):
                     return _ASKED
                 waited_s += wait_s
             else:
                 return desk
-
-    def _scene_of_new_world(self, start: PlannedStart) -> SceneMade:
-        if not self._put_right:
-            return SceneMade(at=utc_text(), start=start.index, by="new world")
-        waited_s = self._config.batch.person_after_s
-        self._clock_s += waited_s
-        return SceneMade(at=utc_text(), start=start.index, by="twin person", waited_s=waited_s)
 
     def _one(self, desk: Desk, start: PlannedStart, *, fresh: bool) -> Halt | None:
         """The scene, then the trial."""
@@ -231,10 +245,7 @@ class Session:
                 faults=desk.faults_begun(),
             )
         )
-        if self._invalid >= self._config.batch.invalid_in_a_row:
-            why = "" if log.ending is None else log.ending.reason
-            self._invalid = 0
-            return self._somebody_comes(start.index, f"start after start is invalid: {why}", "call", "look at the desk")
+        self._why_invalid = "" if log.ending is None else log.ending.reason
         return _ASKED if log.result == "stopped" else None
 
     def _tried(self, bench: Bench, start: PlannedStart, observer: Observer) -> RunLog:
@@ -255,7 +266,7 @@ class Session:
                     before=self._logs.under_way,
                 )
             except RunExists:
-                continue
+                self._logs.is_anothers(self._store, run_id)
 
     def _watched(self, desk: Desk) -> Observer:
         """Tells whoever watches, and puts the twin's world by, after each record."""
@@ -308,6 +319,9 @@ class Session:
         why = "" if reset.log.ending is None else reset.log.ending.reason
         if reset.log.result == "crashed" and desk.twin is None:
             self._faults += 1
+            halt = self._too_many_faults()
+            if halt is not None:
+                return halt
             raise _DeskLost
         return self._person_comes(desk, bench, start, reset, why)
 
@@ -316,28 +330,34 @@ class Session:
         x, z = (round(metres * 1000) for metres in start.block_xz_m)
         suggestion = f"put the block on the table at ({x}, {z}) mm, then: trialcell batch resume"
         told = f"the scene can't be reset: {why}"
-        halt = self._somebody_comes(start.index, told, "call", suggestion, reset.log.run_id)
+        halt = self._somebody_comes(start.index, start, told, "call", suggestion, reset.log.run_id)
         if halt is not None:
             return halt
-        if reset.log.result == "crashed" or desk.block_held():
+        if reset.log.result == "crashed" or desk.block_held() or desk.faults_begun():
             raise _DeskLost  # the arm is switched off and on, what it holds is taken out of its jaws
         self._put_right = False
-        waited_s = self._config.batch.person_after_s
-        bench.clock.sleep(waited_s)
-        self._clock_s += waited_s
+        bench.clock.sleep(self._config.batch.person_after_s)
         desk.put_back(start)
         bench.arm.obstacles = bench.arm.obstacles.released()
         desk.share(bench)
-        self._batch.add(SceneMade(at=utc_text(), start=start.index, by="twin person", waited_s=waited_s))
         return None
 
     def _somebody_comes(
-        self, start: int | None, why: str, by: Literal["call", "faults"], suggestion: str, reset_id: str | None = None
+        self,
+        start: int | None,
+        then: PlannedStart | None,
+        why: str,
+        by: Literal["call", "faults"],
+        suggestion: str,
+        reset_id: str | None = None,
     ) -> Halt | None:
-        """Call a person. In the twin one may come at once and put everything right; None then."""
+        """Call a person. In the twin one may come and put everything right for the start that is next; None then."""
         halt = self._called(start, why, by, suggestion, reset_id)
         if self._config.batch.person != "twin" or self._config.arm.kind != "twin":
             return halt
+        waited_s, index = self._config.batch.person_after_s, None if then is None else then.index
+        self._batch.add(SceneMade(at=utc_text(), start=index, by="twin person", waited_s=waited_s))
+        self._clock_s += waited_s
         self._put_right = True
         return None
 

@@ -146,7 +146,7 @@ def figures(state: BatchState) -> list[Any]:
         both, only_a, only_b, neither = state.pairs()
         lines.append(Text(f"pairs: both {both}, only A {only_a}, only B {only_b}, neither {neither}"))
     if state.enough is not None:
-        lines.append(Text(f"enough is known: {state.enough.why}", style="green"))
+        lines.append(Text(f"enough: {state.enough.why}", style="green"))
     counts = state.counts()
     apart = [f"{counts[name]} {name}" for name in ("invalid", "refused", "crashed") if counts[name]]
     cut_off = sum(event.cut_off for event in state.ended)
@@ -210,7 +210,7 @@ def _told(event: BatchEvent, state: BatchState) -> Text | None:
         case Paused(by=by) if by != "call":
             return Text(f"paused: {clean(event.why)}", style="yellow")
         case Enough():
-            return Text(f"enough is known: {event.why}", style="green")
+            return Text(f"enough: {event.why}", style="green")
         case Rested():
             return Text(f"waited {event.seconds:.0f} s: {clean(event.why)}", style="dim")
         case RoundTaught(lessons=lessons) if lessons:

@@ -40,7 +40,8 @@ class BatchSettings(Section):
     faults_in_a_row: int = Field(3, ge=1, description="so many crashed trials in a row pause the batch")
     invalid_in_a_row: int = Field(3, ge=1, description="so many invalid starts in a row pause the batch")
     keep_pictures: Literal["all", "telling"] = Field(
-        "all", description="telling: of a completed trial only the judged pictures and the tip's; of a reset the last"
+        "all",
+        description="telling: of a completed trial only the first look, the judged and the tip's; of a reset the last",
     )
     keep_all_of_every: int = Field(10, ge=1, description="with telling: every so many-th start keeps all pictures")
     reconnect_s: float = Field(300.0, ge=0, description="how long to try to reach a lost arm or camera again")

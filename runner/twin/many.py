@@ -1,9 +1,9 @@
 """Many copies of one scene, stepped at once: for motions that are tried before they are made.
 
-The second module that loads MuJoCo: its batch stepping keeps the states of all copies side by side and steps them on
-two threads, which `World` with its one state, its sleep and its contacts to look at can't. It takes targets for the
-servos and hands out where things are; what is tried and what counts as success is said elsewhere. Angles and lengths
-are radians and metres; places are in the arm's base frame where a name does not say cell.
+The second module that loads MuJoCo: its batch stepping keeps the states of all copies side by side and steps them on at
+most two threads, which `World` with its one state, its sleep and its contacts to look at can't. It takes targets for
+the servos and hands out where things are; what is tried and what counts as success is said elsewhere. Angles and
+lengths are radians and metres; places are in the arm's base frame where a name does not say cell.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from mujoco.batch import Batch
 
 from runner.kinematics.model import FloatArray
+from runner.kinematics.threads import cores
 from runner.twin.errors import PhysicsDiverged
 from runner.twin.scene import Scene
 
@@ -26,7 +27,7 @@ class Many:
         self.scene, self.n = scene, n
         model = mujoco.MjModel.from_xml_string(scene.xml)
         model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        self._batch = Batch(model, n, min(_THREADS, n))
+        self._batch = Batch(model, n, min(_THREADS, n, cores()))
         self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
         self._ctrl, self._bias = self._batch.bind("ctrl"), self._batch.bind("qfrc_bias")
         self._n_joints = scene.arm.n_joints

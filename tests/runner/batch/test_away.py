@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.batch.away import AnotherVersion, AwaySession, Brought, Luggage, Order, bring_home
+from runner.cell import open_cell
 from runs.batch_records import TrialEnded, TrialStarted
 from runs.batch_state import BatchState
 from runs.batches import BatchFolder, BatchStore, planned_run_id
@@ -58,6 +59,21 @@ def test_what_is_brought_home_is_there_with_all_its_files_and_counts_once(batch,
     assert BatchState.of(batch.plan(), batch.events()).summary(running=False)["finished"] == 1
 
 
+def test_a_world_that_was_put_by_before_it_went_away_is_forgotten(batch, tmp_path):
+    older = [batch.folder / f"world_{session:04d}.json" for session in (0, 7)]
+    for path in older:
+        path.write_text("{}")
+    bring_home(brought(batch), batch, RunStore(tmp_path / "runs"))
+    assert [path.exists() for path in older] == [False, True]
+
+
+def test_no_trial_begins_there_once_the_time_is_up_here(planned, tmp_path):
+    plan = planned(2).model_copy(update={"stop_after_s": 3600.0})
+    luggage = Luggage.of(open_cell(tmp_path / "home").folder)
+    found = AwaySession().run(luggage, Order(plan, (0, 1), (), (), 10, 10, clock_s=3600.0))
+    assert found == Brought((), {}, {}, None)
+
+
 def test_a_run_that_did_not_come_home_whole_is_due_again(batch, tmp_path):
     found = brought(batch)
     for event in found.events[:1]:
@@ -78,7 +94,7 @@ def test_the_cell_travels_without_its_runs(tmp_path):
 
 
 def test_another_version_of_the_program_runs_nothing(batch):
-    order = Order(batch.plan(), (0,), (), (), 10, 10)
+    order = Order(batch.plan(), (0,), (), (), 10, 10, 0.0)
     answer = AwaySession().run(Luggage({}, {}, "0.0.0"), order).answer
     assert isinstance(answer, AnotherVersion)
     assert "0.0.0" in str(answer)

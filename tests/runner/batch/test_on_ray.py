@@ -126,6 +126,17 @@ def test_a_cluster_of_ones_own_ends_with_the_batch_and_a_pause_is_heard_there(ma
     assert json.loads(done.stdout)["finished"] == 6, "begun on a cluster, gone on with here"
 
 
+@pytest.mark.slow
+def test_a_time_is_up_there_as_it_is_here(make_cell_copy, quick, monkeypatch):
+    """The second trial is the last that begins, and no other session is handed out."""
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as scratch:
+        monkeypatch.setitem(ENV, "TMPDIR", scratch)
+        told = ended(begin(make_cell_copy("cell"), quick, 6, "--for", "1min", "--engine", "ray", "--workers", 1))
+    assert told["state"] == "finished"
+    assert "of the arm's clock are over" in told["enough"]
+    assert 1 <= told["finished"] <= 2
+
+
 def _finished(cell: Path) -> bool:
     return any("trial_ended" in path.read_text() for path in cell.glob("batches/*/events.jsonl"))
 
