@@ -25,7 +25,7 @@ from typing import Any
 from filelock import FileLock
 
 from runs.files import storage, write_atomic
-from runs.index.database import Database, IndexDamaged, in_files
+from runs.index.database import Database, IndexDamaged, QuestionTooLarge, in_files
 from runs.index.scan import Seen, look, rows_in_files, write_rows
 from runs.index.shape import COLUMNS
 from runs.index.typed import Undecodable, pack, unpack_seen
@@ -212,7 +212,7 @@ class RunIndex:
             return self._made_again(progress)
         try:
             self._add(files, changed, gone, seen, note)
-        except IndexDamaged:
+        except (IndexDamaged, QuestionTooLarge):
             return self._made_again(progress)
         return "updated", len(seen.names), len(changed) + len(gone)
 

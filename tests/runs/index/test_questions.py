@@ -9,9 +9,11 @@ from statistics import median
 
 import pytest
 
-from runs.index.database import BadQuestion
+from runs.errors import TrialcellError
+from runs.index.database import BadQuestion, IndexDamaged, QuestionTooLarge
 from runs.index.questions import ManyRuns
 from runs.index.select import GROUPS, BadSelection, Condition, Selection
+from runs.index.store import RunIndex
 from runs.queue import queue
 from runs.statistics import exact_rate, mcnemar
 from runs.store import RunStore
@@ -104,6 +106,9 @@ def test_pages_hold_every_run_once_in_order(many):
         (["place_word=none"], lambda row: row["place_word"] is None),
         (["ruled=true"], lambda row: row["ruled"]),
         (["attempts>=2"], lambda row: row["attempts"] >= 2),
+        ([f"seed<{2**63 - 1}"], lambda row: row["seed"] is not None),
+        (["started>=2026-01-01T12:00"], lambda row: row["started_at"] >= "2026-01-01T12:00"),
+        (["started<2026-01-01T14:00+02:00"], lambda row: row["started_at"] < "2026-01-01T12:00"),
         (["cell=bench"], lambda row: True),
         (["cell='; DROP TABLE runs; --"], lambda row: False),
     ],
@@ -126,6 +131,12 @@ def test_days_are_taken_with_their_ends(many):
         ("profile", "is no condition"),
         ("tpi_dist_mm>3", "did you mean tip_dist_mm?"),
         ("attempts=many", "is no number"),
+        ("tip_dist_mm>nan", "is no number"),
+        (f"seed={'9' * 60}", "larger than any run's"),
+        ("number<-9223372036854775809", "larger than any run's"),
+        ("started>abc", "'abc' is no time"),
+        ("started=yesterday", "is no time"),
+        ("started<0001-01-01T00:00+14:00", "is no time"),
         ("ruled=perhaps", "is true or false"),
         ("lookups=3", "is nothing that runs are known by"),
     ],
@@ -133,6 +144,28 @@ def test_days_are_taken_with_their_ends(many):
 def test_a_condition_that_makes_no_sense_is_refused(text, message):
     with pytest.raises(BadSelection, match=message.replace("?", r"\?")):
         Condition.parse(text).sql()
+
+
+def test_what_is_asked_wrongly_is_no_damage(many, monkeypatch):
+    monkeypatch.setattr(RunIndex, "rebuild", lambda _: pytest.fail("the index was made again"))
+    nothing = "SELECT CAST(run_id AS TIMESTAMP) FROM runs"
+    with pytest.raises(BadQuestion, match="timestamp"):
+        many._rows(nothing)
+    many._open().do("SET memory_limit = '1MB'")
+    with pytest.raises(QuestionTooLarge, match="memory") as told:
+        many._rows("SELECT list(range) FROM range(10_000_000)")
+    assert isinstance(told.value, TrialcellError)
+
+
+def test_damage_that_making_it_again_does_not_mend_is_told_in_our_words(many, made, monkeypatch):
+    tries = []
+    monkeypatch.setattr(RunIndex, "rebuild", lambda index: tries.append(index.folder))
+    for path in (made / "runs" / ".index").glob("*.parquet"):
+        path.write_bytes(b"PAR1 nothing of it PAR1")
+    with pytest.raises(IndexDamaged, match=r"can't be read.*runs index --rebuild") as told:
+        many.listed(Selection())
+    assert isinstance(told.value, TrialcellError)
+    assert len(tries) == 1
 
 
 def test_cells_are_merged_although_their_runs_share_names(made, tmp_path):
