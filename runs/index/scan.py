@@ -147,6 +147,8 @@ def row_and_stamp(runs_dir: Path, name: str, fd: int) -> tuple[dict[str, Any], S
         return row_of(log, name, state), stamp
     except (RecordError, ValueError) as error:
         return unreadable_row(name, error.message if isinstance(error, RecordError) else str(error)), stamp
+    except OverflowError as error:
+        return _spoilt({"run_id": name}, str(error)), stamp
     except OSError as error:
         return unreadable_row(name, f"{runs_dir / name}: {(error.strerror or str(error)).lower()}"), stamp
 

@@ -152,6 +152,30 @@ def test_a_figure_that_no_column_can_hold_is_named_and_stops_nothing(made, was, 
         assert many.listed(Selection()).total == 120
 
 
+def test_a_folder_with_an_odd_number_or_time_stops_nothing(made):
+    runs = made / "runs"
+    store = RunStore(runs)
+    odd = ("run_99999999999_20260101_000000", "run_999999999999999_20260101_000000")
+    shutil.copytree(store.find("20").folder, runs / odd[0])
+    (runs / odd[1]).mkdir()
+    (runs / f"run_{'9' * 40}_20260101_000000").mkdir()  # that is no run's name
+    beginning, grey = store.find("21").folder / "run.json", store.find("22").folder / "run.json"
+    was = json.loads(beginning.read_text())["started_at"]
+    beginning.write_text(beginning.read_text().replace(was, "0001-01-01T00:00:00+14:00"))
+    log = json.loads(grey.read_text())
+    log["vlm_captures"] = []
+    log["verdicts"][0]["audit"]["measurements"] = {"mean_level": int("9" * 400)}
+    grey.write_text(json.dumps(log))
+    rows = everything(made)
+    assert len(rows) == 122
+    assert rows[odd[0]]["number"] == 99_999_999_999
+    assert rows[odd[1]]["state"] == "unreadable"
+    early = rows[store.find("21").run_id]
+    assert (early["state"], early["started"], early["started_at"][:4]) == ("complete", None, "0001")
+    assert "out of bounds" in rows[store.find("22").run_id]["problem"]
+    assert everything(made) == rebuilt(made)
+
+
 def test_many_processes_at_once_are_safe(made):
     code = (
         "import sys; from pathlib import Path\n"
