@@ -217,14 +217,19 @@ class ManyRuns:
         )
 
     def stream(
-        self, selection: Selection, columns: Sequence[str] | None, *, table: str = "runs"
+        self, selection: Selection, columns: Sequence[str] | None, *, table: str = "runs", trials: bool = False
     ) -> Iterator[dict[str, Any]]:
         """These columns (all by default) of the selected runs, or of a table of what they hold, the oldest run first.
+
+        Args:
+            trials: without what counts in no rate: dry runs, and agents' sittings unless the selection asks for them.
 
         Raises:
             BadSelection
         """
         query, values = selection.sql()
+        if trials:
+            query = f"SELECT * FROM ({query}) WHERE {selection.of_trials}"
         wanted = ", ".join(f'"{name}"' for name in columns) if columns is not None else "*"
         source = f"SELECT {wanted} FROM ({query})"
         if table != "runs":
