@@ -178,7 +178,7 @@ class ManyRuns:
         a, b = self._sides(first, second, query, values)
         apart = difference((a.success.successes, a.success.n), (b.success.successes, b.success.n))
         for how, keys in (("seed", ("seed",)), ("square", ("pick_key", "place_key"))):
-            counts = self._rows(pairs_sql(query, keys), values)[0]
+            counts = self._rows(pairs_sql(query, keys, self.labels), values)[0]
             if counts["pairs"]:
                 four = (counts["both"], counts["only_first"], counts["only_second"], counts["neither"])
                 undecided = counts["pairs"] - sum(four)

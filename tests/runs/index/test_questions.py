@@ -15,8 +15,9 @@ from runs.index.questions import ManyRuns
 from runs.index.select import GROUPS, BadSelection, Condition, Selection
 from runs.index.store import RunIndex
 from runs.queue import queue
+from runs.schema.run import Ending, Provenance
 from runs.statistics import exact_rate, mcnemar
-from runs.store import RunStore
+from runs.store import RunHeader, RunStore
 from runs.verdicts import standing_result
 
 
@@ -87,6 +88,46 @@ def test_a_comparison_pairs_what_shares_a_seed(many, stored):
     assert (found.both, found.only_first, found.only_second, found.neither) == four
     assert found.pairs + found.undecided_pairs == len(pairs)
     assert found.paired.p_value == mcnemar(*four).p_value
+
+
+@pytest.fixture
+def alike(tmp_path):
+    """A cell with runs of one seed and one time: `alike(("field", "failed"), …)`."""
+
+    def make(*runs, cell="alike", started_at="2026-07-03T13:23:10Z"):
+        store = RunStore(tmp_path / cell / "runs")
+        for profile, result in runs:
+            made_with = Provenance(
+                cell_id=cell, code_version="0", arm_kind="twin", arm_model="m", camera="twin", judge="measured",
+                seed=7, profile=profile,
+            )  # fmt: skip
+            writer = store.create(RunHeader(started_at=started_at, provenance=made_with))
+            writer.finish(Ending(result=result, stage="stage9b_judge_place", reason="so"))
+        return tmp_path / cell
+
+    return make
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_runs_of_the_same_time_pair_by_their_numbers_and_not_by_how_they_went(alike, known):
+    cell = alike(("field", "failed"), ("field", "completed"), ("perfect", "completed"), ("perfect", "failed"))
+    if not known:
+        for log in cell.glob("runs/*/run.json"):
+            log.write_text(log.read_text().replace("2026-07-03T13:23:10Z", "0001-01-01T00:00:00+14:00"))
+    with ManyRuns([cell]) as many:
+        many.refresh()
+        found = many.compare(Selection.parse(["profile=field"]), Selection.parse(["profile=perfect"]))
+    assert (found.both, found.only_first, found.only_second, found.neither) == (0, 1, 1, 0)
+
+
+def test_runs_of_the_same_time_in_several_cells_pair_cell_by_cell(alike):
+    first = alike(("field", "unjudged"), ("field", "failed"), ("perfect", "completed"), cell="z")
+    second = alike(("field", "completed"), ("perfect", "failed"), ("perfect", "completed"), cell="a")
+    with ManyRuns([first, second]) as many:
+        many.refresh()
+        found = many.compare(Selection.parse(["profile=field"]), Selection.parse(["profile=perfect"]))
+    # z1 unjudged with z3 completed, z2 failed with a2 failed, a1 completed with a3 completed
+    assert (found.undecided_pairs, found.both, found.only_first, found.only_second, found.neither) == (1, 1, 0, 0, 1)
 
 
 def test_pages_hold_every_run_once_in_order(many):
