@@ -130,6 +130,18 @@ def test_runs_of_the_same_time_in_several_cells_pair_cell_by_cell(alike):
     assert (found.undecided_pairs, found.both, found.only_first, found.only_second, found.neither) == (1, 1, 0, 0, 1)
 
 
+def test_a_run_in_both_sets_is_in_no_pair(alike):
+    cell = alike(("field", "completed"), ("field", "failed"), ("perfect", "completed"))
+    with ManyRuns([cell]) as many:
+        many.refresh()
+        found = many.compare(Selection(), Selection.parse(["profile=field"]))
+        assert (found.first.n, found.second.n, found.pairs) == (3, 2, 0)
+        assert found.paired_by is None
+        found = many.compare(Selection.parse(["result=completed"]), Selection.parse(["profile=field"]))
+    # the first is in both; what is left is the third beside the second
+    assert (found.first.n, found.second.n, found.pairs, found.only_first) == (2, 2, 1, 1)
+
+
 def test_pages_hold_every_run_once_in_order(many):
     ids = [row["run_id"] for page in range(1, 8) for row in many.listed(Selection(), page=page, size=19).rows[::-1]]
     assert len(ids) == len(set(ids)) == 120
