@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from runs.errors import TrialcellError
-from runs.index.database import BadQuestion, IndexDamaged, QuestionTooLarge
+from runs.index.database import BadQuestion, Database, IndexDamaged, QuestionTooLarge
 from runs.index.questions import ManyRuns
 from runs.index.select import GROUPS, BadSelection, Condition, Selection
 from runs.index.store import RunIndex
@@ -201,10 +201,11 @@ def test_a_condition_that_makes_no_sense_is_refused(text, message):
 
 def test_what_is_asked_wrongly_is_no_damage(many, monkeypatch):
     monkeypatch.setattr(RunIndex, "rebuild", lambda _: pytest.fail("the index was made again"))
+    many.stats(None, Selection())
     nothing = "SELECT CAST(run_id AS TIMESTAMP) FROM runs"
     with pytest.raises(BadQuestion, match="timestamp"):
         many._rows(nothing)
-    many._open().do("SET memory_limit = '1MB'")
+    many._database.do("SET memory_limit = '1MB'")
     with pytest.raises(QuestionTooLarge, match="memory") as told:
         many._rows("SELECT list(range) FROM range(10_000_000)")
     assert isinstance(told.value, TrialcellError)
@@ -219,6 +220,25 @@ def test_damage_that_making_it_again_does_not_mend_is_told_in_our_words(many, ma
         many.listed(Selection())
     assert isinstance(told.value, TrialcellError)
     assert len(tries) == 1
+
+
+def test_an_index_that_another_process_switches_amid_a_question_changes_no_answer(made, monkeypatch):
+    with ManyRuns([made]) as many:
+        many.refresh()
+        before = many.listed(Selection(), size=1000).rows
+        ask, asked = Database.rows, []
+
+        def switched(database, sql, values=()):
+            found = ask(database, sql, values)
+            if not asked:
+                asked.append(sql)
+                shutil.rmtree(made / "runs" / before[0]["run_id"])
+                RunIndex(made / "runs").refresh()
+            return found
+
+        monkeypatch.setattr(Database, "rows", switched)
+        assert many.listed(Selection(), size=1000).rows == before
+        assert many.listed(Selection()).total == 119
 
 
 def test_cells_are_merged_although_their_runs_share_names(made, tmp_path):
