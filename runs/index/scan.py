@@ -82,12 +82,21 @@ def look(runs_dir: Path) -> Seen:
         RecordError: the folder can't be read.
     """
     names, folder_ns = names_in(runs_dir)
+    return Seen(names, stamps_of(runs_dir, names), folder_ns)
+
+
+def stamps_of(runs_dir: Path, names: Sequence[str]) -> array[int]:
+    """When these runs changed, `STAMPS_A_RUN` numbers each.
+
+    Raises:
+        OSError: the folder of runs can't be opened.
+    """
     stamps = array("q")
     if names:
         with _opened(runs_dir) as fd:
             for name in names:
                 stamps.extend(_stamp(name, fd))
-    return Seen(names, stamps, folder_ns)
+    return stamps
 
 
 @contextlib.contextmanager

@@ -220,6 +220,30 @@ def test_beyond_many_runs_only_what_was_touched_is_looked_at(made, monkeypatch):
     assert everything(made)[store.find("3").run_id]["place_word"] == "yes"
 
 
+def test_a_run_that_was_never_recovered_does_not_cost_a_look_at_all_the_others(made, monkeypatch):
+    monkeypatch.setattr(index_store, "MANY_RUNS", 10)
+    monkeypatch.setattr(index_store, "_SETTLED_NS", 0)
+    monkeypatch.setattr(scan, "_TICK_NS", 0)
+    store = RunStore(made / "runs")
+    writer = store.create(RunHeader(started_at="2026-07-03T13:23:10Z"))
+    index = RunIndex(made / "runs")
+    index.refresh()
+    index.refresh()
+    looked = []
+    monkeypatch.setattr(index_store, "look", lambda folder: looked.append(folder) or scan.look(folder))
+    assert (index.refresh().how, looked) == ("current", [])
+    writer.stage_started("stage1")
+    assert (index.refresh().changed, len(looked)) == (1, 1)
+    writer.close()  # nothing is written, and it is cut off now
+    assert index.refresh().changed == 1
+    assert everything(made)[writer.run_id]["result"] == "interrupted"
+    looked.clear()
+    assert (index.refresh().how, looked) == ("current", [])
+    store.recover(writer.run_id)
+    assert index.refresh().changed == 1
+    assert everything(made)[writer.run_id]["result"] == "crashed"
+
+
 def test_an_index_that_does_not_fit_leaves_nothing_half_made_behind(made, monkeypatch):
     def full(tables, out):
         out.write_bytes(b"PAR1")
