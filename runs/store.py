@@ -31,7 +31,9 @@ from runs.writer import WRITING_LOCK, RunWriter, log_bytes
 
 __all__ = ["RunEntry", "RunHeader", "RunStore", "RunWriter", "StoredRun", "open_any", "picture_path"]
 
-RUN_ID = re.compile(r"run_(\d{4,})_\d{8}_\d{6}")
+RUN_ID = re.compile(r"run_([0-9]{4,15})_\d{8}_\d{6}")
+"""Name of a run's folder, and in it its number: no longer than the index can put in order with its time."""
+
 NUMBER_OF_RUN = re.compile(r"(?:run_)?(\d+)")
 NAME_OF_RUN = re.compile(rf"latest|{NUMBER_OF_RUN.pattern}|{RUN_ID.pattern}")
 ENOUGH_SPACE_BYTES = 100 * 1024 * 1024

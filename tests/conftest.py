@@ -22,6 +22,9 @@ from runner.compiled import SWITCH
 from runner.config import Config
 from runner.kinematics.frames import BaseInCell
 from runner.kinematics.model import ArmModel, load_arm
+from runs.events import RUN_FILE
+from runs.files import mark_changed
+from runs.schema.agent import AgentBegun, AgentLimits, AgentLog
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault(SWITCH, "wait")  # compiled kernels are there in every test that doesn't ask for NumPy
@@ -54,6 +57,21 @@ def generator() -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def by_agent() -> Callable[[Path], None]:
+    """Makes the run in a folder an agent's: its log says the same, and that an agent sat at the arm."""
+
+    def become(folder: Path) -> None:
+        limits = AgentLimits(time_s=60, budget_usd=1, turns=5, calls=5, motions=5, picks=1)
+        begun = AgentBegun(by="claude", task="put it into the box", limits=limits, tools=("pick",))
+        log = json.loads((folder / RUN_FILE).read_bytes())
+        log["agent"] = AgentLog(begun=begun).model_dump(mode="json")
+        (folder / RUN_FILE).write_text(json.dumps(log), encoding="utf-8")
+        mark_changed(folder)
+
+    return become
 
 
 @pytest.fixture(scope="session")

@@ -100,14 +100,14 @@ def _run(opened: Cell, seeds: Sequence[int], overrides: Sequence[str]) -> Iterat
 
 
 def _read(cell: Path, runs: Sequence[str], candidate: str, against: str | None) -> list[Pair]:
-    """Pairs among trials of the cell: those that share a seed, else in turn."""
+    """Pairs among trials of the cell: those that share a seed, else in turn. Agents' sittings are left out."""
     from runs.corrections.proof import paired
     from runs.corrections.unattended import model_in, pairs_in_turn
     from runs.store import RunStore
 
     store = RunStore(cell / "runs")
     names = [entry.run_id for entry in store.list()] if list(runs) == ["all"] else list(runs)
-    logs = [store.open(name).log for name in names]
+    logs = [log for name in names if (log := store.open(name).log).agent is None]
     by_seed: dict[str | None, list[tuple[str, RunLog]]] = {candidate: [], against: []}
     for log in logs:
         if log.provenance is not None and log.provenance.seed is not None and model_in(log) in by_seed:

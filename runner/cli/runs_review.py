@@ -143,7 +143,10 @@ def rates(
 def _corrected(
     runs: list[StoredRun], stage: JudgedStage, certificates: Certificates
 ) -> dict[str, tuple[Rate, CorrectedRate | str]]:
-    """For each judge: its own raw rate over all that it was heard on, and the corrected one or why there is none."""
+    """For each judge: its own raw rate over all trials it was heard on, and the corrected one or why there is none.
+
+    Dry runs and agents' sittings are left out, as in `tally`.
+    """
     from runs.errors import CannotCorrect
     from runs.statistics import exact_rate
     from runs.verdicts import PERSON
@@ -151,7 +154,9 @@ def _corrected(
     heard: dict[str, list[tuple[Verdict, StoredRun]]] = {}
     for stored in runs:
         log = stored.log
-        said = [v for v in log.verdicts if v.stage == stage and v.verdict is not None] if not log.dry_run else []
+        if log.dry_run or log.agent is not None:
+            continue
+        said = [v for v in log.verdicts if v.stage == stage and v.verdict is not None]
         if said and said[-1].audit.judge != PERSON:
             heard.setdefault(said[-1].audit.judge, []).append((said[-1], stored))
     found: dict[str, tuple[Rate, CorrectedRate | str]] = {}

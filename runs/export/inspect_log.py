@@ -31,6 +31,8 @@ STAGES: tuple[JudgedStage, ...] = ("pick", "place")
 _VALUE = {"yes": "C", "no": "I"}
 """Inspect's words for right and wrong. It has one for no answer too, and counts it as wrong."""
 
+_ENDED = ("complete", "interrupted")
+
 _ASKED = {"pick": "Pick up the block.", "place": "Put the block into the box, and let go of it."}
 
 
@@ -43,7 +45,7 @@ class Written:
 
 
 def write_inspect(many: ManyRuns, selection: Selection, out: IO[str], *, version: str, name: str) -> Written:
-    """The selected runs that moved and have ended, the oldest first, as one log.
+    """The selected trials that moved and have ended, the oldest first, as one log; an agent's only where asked for.
 
     Args:
         version: of this program.
@@ -53,8 +55,8 @@ def write_inspect(many: ManyRuns, selection: Selection, out: IO[str], *, version
         BadSelection
         RecordError: there is none.
     """
-    columns = ("cell", "run_id", "state", "dry_run", "started_at", "arm", "seed", *(f"{s}_word" for s in STAGES))
-    rows = [row for row in many.stream(selection, columns) if _counts(row)]
+    columns = ("cell", "run_id", "state", "started_at", "arm", "seed", *(f"{s}_word" for s in STAGES))
+    rows = [row for row in many.stream(selection, columns, trials=True) if row["state"] in _ENDED]
     if not rows:
         raise RecordError("there are no such runs", next_step="list what there is: trialcell runs list")
     left_out = many.unreadable(selection)
@@ -66,10 +68,6 @@ def write_inspect(many: ManyRuns, selection: Selection, out: IO[str], *, version
         samples += 1
     out.write("\n]}\n")
     return Written(samples, left_out)
-
-
-def _counts(row: dict[str, Any]) -> bool:
-    return row["state"] in ("complete", "interrupted") and not row["dry_run"]
 
 
 def _samples(many: ManyRuns, rows: list[dict[str, Any]], left_out: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs.comparison import Difference
+from runs.index.database import quoted
 from runs.index.groups import Group
 from runs.index.select import Selection
 
@@ -36,15 +37,21 @@ def marked(first: Selection, second: Selection) -> tuple[str, list[Any]]:
     return f"SELECT * FROM ({marked}) WHERE in_a OR in_b", [*of_a, *of_b]
 
 
-def pairs_sql(query: str, keys: Sequence[str]) -> str:
+def pairs_sql(query: str, keys: Sequence[str], cells: Sequence[str]) -> str:
     """How the pairs of two marked sets went, in one row; of each start every side's runs are put in order and paired.
 
-    A run is one number for that: its time, and in the two lowest bits how it went.
+    A run that is in both sets would be held against itself, so it is in no pair. The order is that of time, then of
+    `cells`, then of their numbers; how they went has no say in it. A run is one number of 127 bits for that (a third of
+    the time that putting rows in order takes): 59 of its time, 11 of its cell, 50 of its number, and in the two lowest
+    how it went.
     """
     known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-    one = "coalesce(epoch_us(started), 0) * 4 + CASE result WHEN 'completed' THEN 1 WHEN 'failed' THEN 2 ELSE 0 END"
+    cell = f"list_position([{', '.join(quoted(label) for label in cells)}], cell)" if len(cells) > 1 else "0"
+    place = f"{cell}::BIGINT * {1 << 52} + number * 4"  # a run's name holds numbers below 2 ** 50
+    went = "CASE result WHEN 'completed' THEN 1 WHEN 'failed' THEN 2 ELSE 0 END"
+    one = f"coalesce(epoch_us(started), 0)::HUGEINT * {1 << 68} + ({place} + {went})"
     sides = ", ".join(f"list_sort(list({one}) FILTER ({side})) AS {side}" for side in ("in_a", "in_b"))
-    starts = f"SELECT {sides} FROM ({query}) WHERE {known} GROUP BY {', '.join(keys)}"
+    starts = f"SELECT {sides} FROM ({query}) WHERE {known} AND in_a <> in_b GROUP BY {', '.join(keys)}"
     paired = "SELECT unnest(list_zip(in_a, in_b, true)) AS pair FROM starts"
     went = f"SELECT pair[1] & 3 AS a, pair[2] & 3 AS b FROM ({paired})"
     return (

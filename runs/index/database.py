@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,8 +29,28 @@ class BadQuestion(RecordError):
         super().__init__(why)
 
 
-class IndexDamaged(Exception):
-    """A file of the index can't be read; it is made again from the folders."""
+class IndexDamaged(RecordError):
+    """A file of the index can't be read; it is made again from the folders, and told only where that didn't mend it."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"the index of the runs can't be read: {_first_lines(why)}",
+            next_step="make it anew: trialcell runs index --rebuild",
+        )
+
+
+class QuestionTooLarge(RecordError):
+    """The answer takes more memory than the database may have."""
+
+    family: ClassVar[Family] = "failed"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"this takes more memory than the index may have ({_MOST_MEMORY_MB} MB): {_first_lines(why)}",
+            next_step="ask about fewer runs, or make room in the system's temporary folder",
+        )
 
 
 class Database:
@@ -40,6 +61,8 @@ class Database:
 
         self._errors = duckdb.Error
         self._ours = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+        self._asked_wrongly = (duckdb.ConversionException, duckdb.OutOfRangeException)
+        self._too_large = duckdb.OutOfMemoryException
         self._connection = duckdb.connect(":memory:")
         self._connection.execute("SET preserve_insertion_order = false")
         self._connection.execute(f"SET memory_limit = '{_MOST_MEMORY_MB}MB'")
@@ -64,36 +87,54 @@ class Database:
         """Run a statement of ours.
 
         Raises:
-            IndexDamaged: the database says no.
+            IndexDamaged, QuestionTooLarge, BadQuestion: see `_told`.
         """
-        try:
+        with self._told():
             self._connection.execute(sql, list(parameters))
-        except self._ours:  # a mistake in our own SQL, no damage
-            raise
-        except self._errors as error:
-            raise IndexDamaged(str(error)) from error
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """The answer to a question of ours, a dict a row.
 
         Raises:
-            IndexDamaged: the database says no.
+            IndexDamaged, QuestionTooLarge, BadQuestion: see `_told`.
         """
-        try:
+        with self._told():
             answer = self._connection.execute(sql, list(parameters))
             names = [column[0] for column in answer.description]
             return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-        except self._ours:  # a mistake in our own SQL, no damage
-            raise
-        except self._errors as error:
-            raise IndexDamaged(str(error)) from error
 
     def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
-        """The answer to a question of ours, a dict a row, some at a time. No other question may be asked meanwhile."""
-        answer = self._connection.execute(sql, list(parameters))
-        names = [column[0] for column in answer.description]
-        while rows := answer.fetchmany(2000):
+        """The answer to a question of ours, a dict a row, some at a time. No other question may be asked meanwhile.
+
+        Raises:
+            IndexDamaged, QuestionTooLarge, BadQuestion: see `_told`.
+        """
+        with self._told():
+            answer = self._connection.execute(sql, list(parameters))
+            names = [column[0] for column in answer.description]
+        while True:
+            with self._told():
+                rows = answer.fetchmany(2000)
+            if not rows:
+                return
             yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """The database's errors as ours: a value that no column can be held against and want of memory are no damage.
+
+        What is wrong in our own SQL is passed on as it is.
+        """
+        try:
+            yield
+        except self._ours:
+            raise
+        except self._asked_wrongly as error:
+            raise BadQuestion(_first_lines(str(error))) from error
+        except self._too_large as error:
+            raise QuestionTooLarge(str(error)) from error
+        except self._errors as error:
+            raise IndexDamaged(str(error)) from error
 
     def ask(self, sql: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
         """A person's question: names of columns, at most `limit` rows, and whether there were more.

@@ -5,21 +5,45 @@ Every answer is about the folders as they were when `refresh` last looked; nothi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from runs.comparison import difference, paired_difference
 from runs.errors import RecordError
 from runs.index.compared import Comparison, marked, pairs_sql
 from runs.index.database import Database, IndexDamaged, quoted
-from runs.index.doubtful import as_doubtful, is_drawn
+from runs.index.doubtful import as_doubtful, is_drawn, put_drawn
 from runs.index.groups import SESSION, Group, group_of, group_sql, with_sessions
 from runs.index.select import Selection, order_of, sql_of
 from runs.index.shape import COLUMNS, NESTED, STAGES
 from runs.index.store import Files, Progress, Refreshed, RunIndex, runs_dir_of
-from runs.queue import DEFAULT_SHARE, draw
+from runs.queue import DEFAULT_SHARE
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _of_one_index(question: Callable[Concatenate[ManyRuns, P], T]) -> Callable[Concatenate[ManyRuns, P], T]:
+    """A question of several queries: all are asked of the same files, whatever another process makes of the index.
+
+    Where the index turns out to be damaged it is made again, and the whole question asked once more.
+    """
+
+    @wraps(question)
+    def answered(many: ManyRuns, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            many._open()
+            return question(many, *args, **kwargs)
+        except IndexDamaged:
+            for index in many.indexes:
+                index.rebuild()
+            many._open()
+            return question(many, *args, **kwargs)
+
+    return answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +93,7 @@ class ManyRuns:
         """The folder of runs of the cell with this label."""
         return self.indexes[self.labels.index(cell)].runs_dir
 
+    @_of_one_index
     def listed(
         self,
         selection: Selection,
@@ -104,6 +129,7 @@ class ManyRuns:
         results = {row["result"]: row["n"] for row in counted}
         return Page(rows if sort is not None else rows[::-1], sum(results.values()), results)
 
+    @_of_one_index
     def stats(self, by: str | None, selection: Selection, *, agents: bool = False) -> list[Group]:
         """Groups of runs that moved, in the order of their keys; one group of them all without `by`.
 
@@ -121,6 +147,7 @@ class ManyRuns:
         trials = "NOT dry_run" if agents or by == "agent" else selection.of_trials
         return [group_of(row) for row in self._rows(f"{group_sql(key, query, trials)} ORDER BY key NULLS LAST", values)]
 
+    @_of_one_index
     def queue(
         self, selection: Selection, *, share: float = DEFAULT_SHARE, seed: int = 0, limit: int | None = None
     ) -> tuple[list[dict[str, Any]], int]:
@@ -132,7 +159,7 @@ class ManyRuns:
         """
         query, values = selection.sql()
         if seed != 0:
-            self._draw(query, values, share, seed)
+            put_drawn(self._opened_database(), query, values, share, seed)
         counts = {
             stage: f"{stage}_doubt IS NOT NULL AND ({stage}_lot IS NULL OR {is_drawn(stage, seed)})" for stage in STAGES
         }
@@ -152,20 +179,7 @@ class ManyRuns:
             total = self._rows(f"WITH chosen AS ({query}) SELECT {counted} AS n FROM chosen", values)[0]["n"]
         return [as_doubtful(row) for row in found], total
 
-    def _draw(self, query: str, values: Sequence[Any], share: float, seed: int) -> None:
-        """Put the steps that another seed draws from the runs of a query into a table."""
-        lots = " UNION ALL ".join(
-            f"SELECT cell, run_id, '{stage}' AS stage FROM chosen WHERE {stage}_lot IS NOT NULL" for stage in STAGES
-        )
-        rows = self._rows(f"WITH chosen AS ({query}) {lots}", values)
-        found = [row for row in rows if draw(seed, row["run_id"], row["stage"]) < share]
-        database = self._open()
-        database.do("CREATE OR REPLACE TEMP TABLE drawn (cell VARCHAR, run_id VARCHAR, stage VARCHAR)")
-        columns = [[row[name] for row in found] for name in ("cell", "run_id", "stage")]
-        database.do(
-            "INSERT INTO drawn SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", columns
-        )
-
+    @_of_one_index
     def compare(self, first: Selection, second: Selection) -> Comparison:
         """Two sets of runs, paired where a run of each has the same seed; else by the squares of block and box.
 
@@ -178,7 +192,7 @@ class ManyRuns:
         a, b = self._sides(first, second, query, values)
         apart = difference((a.success.successes, a.success.n), (b.success.successes, b.success.n))
         for how, keys in (("seed", ("seed",)), ("square", ("pick_key", "place_key"))):
-            counts = self._rows(pairs_sql(query, keys), values)[0]
+            counts = self._rows(pairs_sql(query, keys, self.labels), values)[0]
             if counts["pairs"]:
                 four = (counts["both"], counts["only_first"], counts["only_second"], counts["neither"])
                 undecided = counts["pairs"] - sum(four)
@@ -196,19 +210,21 @@ class ManyRuns:
         a, b = (group_of(found.get(side, {"n": 0}) | {"key": None}) for side in (1, 2))
         return a, b
 
+    @_of_one_index
     def sql(self, text: str, *, limit: int = 1000) -> tuple[list[str], list[tuple[Any, ...]], bool]:
         """A person's own question in SQL; see `Database.ask`. It can only look, and only at the index.
 
         Raises:
             BadQuestion: in the database's own words.
         """
-        self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
-        database = self._open()
+        self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows here
+        database = self._opened_database()
         if not self._locked:
             database.lock([path for files in self._opened for path in files.all])
             self._locked = True
         return database.ask(text, limit)
 
+    @_of_one_index
     def unreadable(self, selection: Selection | None = None) -> list[dict[str, Any]]:
         """Runs that can't be read, each with its cell and what is wrong."""
         query, values = (selection or Selection()).sql()
@@ -217,35 +233,44 @@ class ManyRuns:
         )
 
     def stream(
-        self, selection: Selection, columns: Sequence[str] | None, *, table: str = "runs"
+        self, selection: Selection, columns: Sequence[str] | None, *, table: str = "runs", trials: bool = False
     ) -> Iterator[dict[str, Any]]:
         """These columns (all by default) of the selected runs, or of a table of what they hold, the oldest run first.
+
+        Args:
+            trials: without what counts in no rate: dry runs, and agents' sittings unless the selection asks for them.
 
         Raises:
             BadSelection
         """
         query, values = selection.sql()
+        if trials:
+            query = f"SELECT * FROM ({query}) WHERE {selection.of_trials}"
         wanted = ", ".join(f'"{name}"' for name in columns) if columns is not None else "*"
         source = f"SELECT {wanted} FROM ({query})"
         if table != "runs":
             inner = f"SELECT cell, run_id, started, number, unnest({table}) AS one FROM ({query})"
             source = f"SELECT cell, run_id, one.* FROM ({inner})"
-        self._rows("SELECT 1 FROM runs LIMIT 1")  # a damaged index shows and is mended here
-        yield from self._open().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
+        self._look()
+        yield from self._opened_database().stream(f"{source} ORDER BY started NULLS LAST, cell, number", values)
+
+    @_of_one_index
+    def _look(self) -> None:
+        """A damaged index shows and is mended here."""
+        self._rows("SELECT 1 FROM runs LIMIT 1")
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        try:
-            return self._open().rows(sql, values)
-        except IndexDamaged:
-            for index in self.indexes:
-                index.rebuild()
-            return self._open().rows(sql, values)
+        return self._opened_database().rows(sql, values)
 
-    def _open(self) -> Database:
-        """A database in which `runs` and the tables of its nested columns are the indexes as they are now."""
+    def _opened_database(self) -> Database:
+        assert self._database is not None, "asked outside of a question"
+        return self._database
+
+    def _open(self) -> None:
+        """See to a database in which `runs` and the tables of its nested columns are the indexes as they are now."""
         files = [self._files_of(index) for index in self.indexes]
         if self._database is not None and files == self._opened:
-            return self._database
+            return
         if self._database is not None:
             self._database.close()
         database = Database()
@@ -258,7 +283,6 @@ class ManyRuns:
             inner = f"SELECT cell, run_id, unnest({name}) AS one FROM runs"
             database.do(f"CREATE VIEW {name} AS SELECT cell, run_id, one.* FROM ({inner})")
         self._database, self._opened, self._locked = database, files, False
-        return database
 
     @staticmethod
     def _files_of(index: RunIndex) -> Files:

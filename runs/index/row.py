@@ -223,6 +223,6 @@ def _plain_utc(text: str) -> str | None:
         return text[:-1]
     try:
         time = datetime.fromisoformat(text)
-    except ValueError:
+        return (time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo is not None else time).isoformat()
+    except (ValueError, OverflowError):
         return None
-    return (time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo is not None else time).isoformat()

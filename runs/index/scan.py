@@ -82,12 +82,21 @@ def look(runs_dir: Path) -> Seen:
         RecordError: the folder can't be read.
     """
     names, folder_ns = names_in(runs_dir)
+    return Seen(names, stamps_of(runs_dir, names), folder_ns)
+
+
+def stamps_of(runs_dir: Path, names: Sequence[str]) -> array[int]:
+    """When these runs changed, `STAMPS_A_RUN` numbers each.
+
+    Raises:
+        OSError: the folder of runs can't be opened.
+    """
     stamps = array("q")
     if names:
         with _opened(runs_dir) as fd:
             for name in names:
                 stamps.extend(_stamp(name, fd))
-    return Seen(names, stamps, folder_ns)
+    return stamps
 
 
 @contextlib.contextmanager
@@ -147,6 +156,8 @@ def row_and_stamp(runs_dir: Path, name: str, fd: int) -> tuple[dict[str, Any], S
         return row_of(log, name, state), stamp
     except (RecordError, ValueError) as error:
         return unreadable_row(name, error.message if isinstance(error, RecordError) else str(error)), stamp
+    except OverflowError as error:
+        return _spoilt({"run_id": name}, str(error)), stamp
     except OSError as error:
         return unreadable_row(name, f"{runs_dir / name}: {(error.strerror or str(error)).lower()}"), stamp
 

@@ -6,9 +6,11 @@ Names come from a closed list; a value never becomes part of the SQL.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from runs.errors import Family, RecordError
@@ -41,6 +43,8 @@ _SCALARS = {name: f'"{name}"' for name, kind in COLUMNS.items() if not kind.ends
 NAMES: dict[str, str] = {**_SCALARS, **GROUPS}
 
 _CONDITION = re.compile(r"\s*([a-z0-9_]+)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+
+_BEYOND_BIGINT = 1 << 63
 
 _NOTHING = "none"
 """The value that stands for not knowing: `seed=none`."""
@@ -90,17 +94,41 @@ class Condition:
 
 
 def _as_kind(condition: Condition, kind: str) -> Any:
-    text = condition.value
-    try:
-        if kind in ("DOUBLE", "INTEGER", "BIGINT"):
-            return float(text) if kind == "DOUBLE" else int(text)
-    except ValueError:
-        raise BadSelection(f"{condition.name}{condition.operator}{text}", f"{text!r} is no number") from None
+    text, whole = condition.value, f"{condition.name}{condition.operator}{condition.value}"
+    if kind in ("DOUBLE", "INTEGER", "BIGINT"):
+        return _number(whole, text, kind)
+    if kind == "TIMESTAMP":
+        return _utc(whole, text)
     if kind == "BOOLEAN":
         if text.lower() not in ("true", "false", "yes", "no"):
-            raise BadSelection(f"{condition.name}{condition.operator}{text}", "is true or false")
+            raise BadSelection(whole, "is true or false")
         return text.lower() in ("true", "yes")
     return text
+
+
+def _number(condition: str, text: str, kind: str) -> float | int:
+    try:
+        value = float(text) if kind == "DOUBLE" else int(text)
+    except ValueError:
+        raise BadSelection(condition, f"{text!r} is no number") from None
+    if math.isnan(value):
+        raise BadSelection(condition, f"{text!r} is no number")
+    if isinstance(value, int) and not -_BEYOND_BIGINT <= value < _BEYOND_BIGINT:
+        raise BadSelection(condition, "the number is larger than any run's can be")
+    return value
+
+
+def _utc(condition: str, text: str) -> datetime:
+    """A time as the index keeps it: UTC without saying so."""
+    try:
+        time = datetime.fromisoformat(text)
+        return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise BadSelection(
+            condition,
+            f"{text!r} is no time",
+            next_step="write it as started>2026-07-03 or started>2026-07-03T13:23 (UTC)",
+        ) from None
 
 
 def sql_of(name: str) -> str:

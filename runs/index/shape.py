@@ -81,7 +81,7 @@ JUDGED_NAMES = {stage: [f"{stage}_{name}" for name in _JUDGED] for stage in STAG
 
 COLUMNS: dict[str, str] = {
     "run_id": "VARCHAR",
-    "number": "INTEGER",
+    "number": "BIGINT",
     "state": "VARCHAR",
     "problem": "VARCHAR",
     "started_at": "VARCHAR",

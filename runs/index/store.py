@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import time
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,8 @@ from typing import Any
 from filelock import FileLock
 
 from runs.files import storage, write_atomic
-from runs.index.database import Database, IndexDamaged, in_files
-from runs.index.scan import Seen, look, rows_in_files, write_rows
+from runs.index.database import Database, IndexDamaged, QuestionTooLarge, in_files
+from runs.index.scan import Seen, look, rows_in_files, stamps_of, write_rows
 from runs.index.shape import COLUMNS
 from runs.index.typed import Undecodable, pack, unpack_seen
 from runs.store import state_of
@@ -103,7 +104,8 @@ class RunIndex:
         """Bring the index up to date with the folders: a look at each, a row for each that is new or changed.
 
         Beyond `MANY_RUNS` that look is left out while the runs' folder has not been touched since the last one, which
-        is at most `TRUSTED_S` old; every writer of ours touches it. Unfinished runs are always looked at.
+        is at most `TRUSTED_S` old; every writer of ours touches it. Unfinished runs are always looked at, they alone
+        where the others can be trusted.
 
         Args:
             full: look at every run in any case.
@@ -155,7 +157,8 @@ class RunIndex:
             names = [*note["base"], note["seen"], *([note["delta"]] if note["delta"] is not None else [])]
             if not note["base"] or any("/" in name or os.sep in name for name in names):
                 return None
-            return {**note, "checked_at": float(note["checked_at"]), "unfinished": dict(note["unfinished"])}
+            known = {"unfinished": dict(note["unfinished"]), "stamps": list(note["stamps"])}
+            return {**note, **known, "checked_at": float(note["checked_at"])}
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -164,14 +167,19 @@ class RunIndex:
         note = self._note()
         if note is None or note["runs"] <= MANY_RUNS or self.files() is None:
             return None
+        recent = 0 <= time.time() - note["checked_at"] < TRUSTED_S
         try:
-            folder_ns = self.runs_dir.stat().st_mtime_ns
+            same = note["folder_ns"] == self.runs_dir.stat().st_mtime_ns
+            return int(note["runs"]) if recent and same and self._still_unfinished(note) else None
         except OSError:
             return None
-        recent = 0 <= time.time() - note["checked_at"] < TRUSTED_S
-        if note["folder_ns"] != folder_ns or not recent or note["unfinished"]:
-            return None
-        return int(note["runs"])
+
+    def _still_unfinished(self, note: dict[str, Any]) -> bool:
+        """Whether the runs that had not ended are as they were."""
+        states: dict[str, str] = note["unfinished"]
+        if stamps_of(self.runs_dir, list(states)).tolist() != note["stamps"]:
+            return False
+        return all(state_of(self.runs_dir / name) == state for name, state in states.items())
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -212,7 +220,7 @@ class RunIndex:
             return self._made_again(progress)
         try:
             self._add(files, changed, gone, seen, note)
-        except IndexDamaged:
+        except (IndexDamaged, QuestionTooLarge):
             return self._made_again(progress)
         return "updated", len(seen.names), len(changed) + len(gone)
 
@@ -276,6 +284,7 @@ class RunIndex:
                 "delta": delta,
                 "seen": kept.name,
                 "unfinished": unfinished,
+                "stamps": [stamp for name in unfinished for stamp in seen.stamp(bisect_left(seen.names, name))],
                 **_as_noted(seen),
             }
         )

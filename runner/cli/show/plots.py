@@ -109,7 +109,7 @@ def corrections(many: ManyRuns, selection: Selection, step: str) -> Plot:
 
 def error(many: ManyRuns, selection: Selection, step: str) -> Plot:
     """Tip error against how many samples the square's correction had."""
-    rows = many.stream(selection, ["pick_correction_n", "tip_dist_mm"])
+    rows = many.stream(selection, ["pick_correction_n", "tip_dist_mm"], trials=True)
     points = [
         (row["pick_correction_n"], row["tip_dist_mm"])
         for row in rows
@@ -136,7 +136,7 @@ def error(many: ManyRuns, selection: Selection, step: str) -> Plot:
 def judge(many: ManyRuns, selection: Selection, step: str) -> Plot:
     """How often the judge was right, by people, against how sure it said it was."""
     names = [f"{step}_{name}" for name in ("word", "source", "said", "said_confidence")]
-    rows = [row for row in many.stream(selection, names) if row[f"{step}_source"] == "person"]
+    rows = [row for row in many.stream(selection, names, trials=True) if row[f"{step}_source"] == "person"]
     answers = [
         answer
         for row in rows

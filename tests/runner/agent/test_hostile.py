@@ -24,6 +24,8 @@ def test_what_a_model_writes_is_text_and_only_calls_of_known_tools_do_anything(d
         model.use("lookup", phase="pick", x_m=1e308, z_m=0.2),
         model.use("lookup", phase="pick", x_m="0.2", z_m=0.2),
         model.use("history", where=["1=1; DROP TABLE runs"]),
+        model.use("history", where=["started=yesterday"]),
+        model.use("history", where=[f"seed={'9' * 60}"]),
         model.use("note", text="x" * 200_000),
         model.use("note", text="lift it", proposes="setting", setting="agent.budget_usd=1e9; rm -rf /"),
         model.use("note", text="take more money", proposes="setting", setting="agent.budget_usd=9"),
@@ -36,12 +38,12 @@ def test_what_a_model_writes_is_text_and_only_calls_of_known_tools_do_anything(d
     sat.check()
     assert sat.outcomes == [
         *("no_such_tool", "no_such_tool", "no_such_tool", "wrong_arguments", "wrong_arguments", "wrong_arguments"),
-        *("failed", "wrong_arguments", "not_now", "done", "wrong_arguments"),
+        *("failed", "failed", "failed", "wrong_arguments", "not_now", "done", "wrong_arguments"),
     ]
     turn = sat.log.agent.turns[0]
     assert turn.left_out == ("tool_result", "tool_use", "server_tool_use")
     assert sat.log.agent.begun.limits.motions == 80
-    huge = sat.log.agent.calls[7]
+    huge = sat.log.agent.calls[9]
     assert (huge.arguments, huge.n_bytes > 200_000, len(huge.arguments_begin) <= 400) == (None, True, True)
     (proposal,) = sat.log.agent.proposals
     assert proposal.command == "trialcell run --set agent.budget_usd=9"

@@ -58,16 +58,20 @@ def test_show_says_what_is_learned_as_a_table_a_map_and_a_picture(trialcell, tau
     assert {square["square"]: square["n"] for square in said["squares"]} == {"pick_x200_z200": 6, "pick_x240_z200": 6}
 
 
-def test_from_lessons_to_live_on_a_proof_read_from_runs_and_back(trialcell, taught):
+def test_from_lessons_to_live_on_a_proof_read_from_runs_and_back(trialcell, taught, by_agent):
     proposed = trialcell("corrections", "propose", "--cell", taught, "--json").object
     assert proposed["lessons"] == 12
     assert "no proof yet" in trialcell("corrections", "promote", "--cell", taught).err
     for _ in range(12):
         trial(taught, proposed["candidate"], good=True, tip_mm=1.0)
         trial(taught, None, good=False, tip_mm=6.0)
+    for use, good in ((proposed["candidate"], False), (None, True)):
+        trial(taught, use, good=good, tip_mm=3.0)
+        by_agent(RunStore(taught / "runs").find("latest").folder)
     proved = trialcell("corrections", "prove", "--runs", "all", "--cell", taught, "--json")
     assert proved.code == 0, proved.err
     assert (proved.object["word"], proved.object["only_with"], proved.object["holds"]) == ("better", 12, True)
+    assert (proved.object["pairs"], proved.object["dropped"]) == (12, 0)
     live = trialcell("corrections", "promote", "--cell", taught, "--json").object
     assert live == {"live": proposed["candidate"], "by": None}
     shown = trialcell("corrections", "show", "--cell", taught, "--json").object

@@ -8,6 +8,9 @@ import xml.etree.ElementTree as ET
 import cv2
 import pytest
 
+from runner.cli.show.plots import error, judge
+from runs.index.questions import ManyRuns
+from runs.index.select import Selection
 from runs.rulings import rule
 from runs.schema.detection import DetectRecord
 from runs.schema.run import Ending, Provenance, TipDiff, TipMeasurement
@@ -169,6 +172,22 @@ def test_reports_are_written_where_they_say(trialcell, night, tmp_path):
     opened = trialcell("runs", "open", "3", "--no-browser", "--cell", night, "--json").object
     assert opened["opened"] is False
     assert opened["out"].endswith(".html")
+
+
+def test_plots_leave_agents_out_unless_asked(generator, by_agent, tmp_path):
+    generator.make_runs(tmp_path / "runs", 8)
+    store = RunStore(tmp_path / "runs")
+    for number in ("2", "3"):
+        rule(store, number, "place", "yes", by="Ada", reason="inside")
+    by_agent(store.find("2").folder)
+    counted = {}
+    with ManyRuns([tmp_path]) as many:
+        many.refresh()
+        for asked in ((), ("agent=claude",)):
+            chosen = Selection.parse(asked)
+            errors, answers = error(many, chosen, "place").data, judge(many, chosen, "place").data
+            counted[asked] = sum(one["runs"] for one in errors), sum(one["n"] for one in answers)
+    assert counted == {(): (7, 1), ("agent=claude",): (1, 1)}
 
 
 @pytest.mark.parametrize("what", ["success", "place", "tip", "corrections", "error", "judge"])

@@ -153,6 +153,14 @@ def test_rates_tell_raw_undecided_and_why_nothing_is_corrected(trialcell, judged
     assert "40.0% to 80.0%, whatever the undecided ones were" in people
 
 
+def test_an_agents_sitting_counts_in_no_rate(trialcell, judged, by_agent):
+    cell = judged("yes", "no", "yes")
+    by_agent(RunStore(cell / "runs").find("3").folder)
+    place = trialcell("runs", "rates", "--stage", "place", "--cell", cell, "--json").object["stages"]["place"]
+    assert (place["yes"], place["no"]) == (1, 1)
+    assert (place["judges"]["claude"]["raw"]["successes"], place["judges"]["claude"]["raw"]["n"]) == (1, 2)
+
+
 @pytest.fixture
 def certificate(certificate_for):
     """A certificate for the judge of these runs, by a camera with their hashes."""

@@ -140,6 +140,13 @@ def test_what_a_trial_says(store, how, succeeded):
     assert outcome_of(finished(store, **how)).succeeded is succeeded
 
 
+def test_an_agents_sitting_says_nothing(store, by_agent):
+    log = finished(store)
+    assert outcome_of(log).succeeded
+    by_agent(store.find(log.run_id).folder)
+    assert outcome_of(store.open(log.run_id).log).succeeded is None
+
+
 def test_trials_pair_by_their_start_or_in_turn(store):
     one, two, three = (finished(store, model=model) for model in ("new", None, "new"))
     assert [pair.start for pair in paired([("s1", one), ("s2", three)], [("s2", two), ("s3", two)])] == ["s2"]

@@ -57,6 +57,23 @@ def test_what_is_unsure_has_no_score_and_counts_as_none(exported):
     assert figures["metrics"]["low_95"]["value"] < right / len(scored) < figures["metrics"]["high_95"]["value"]
 
 
+def test_an_agents_sitting_is_a_sample_only_where_asked_for(generator, by_agent, tmp_path):
+    generator.make_runs(tmp_path / "runs", 6)
+    sat = RunStore(tmp_path / "runs").find("2")
+    by_agent(sat.folder)
+
+    def samples(*conditions):
+        out = io.StringIO()
+        write_inspect(many, Selection.parse(conditions), out, version="1", name="bench")
+        return [sample["id"] for sample in json.loads(out.getvalue())["samples"]]
+
+    with ManyRuns([tmp_path]) as many:
+        many.refresh()
+        assert len(samples()) == 5
+        assert sat.run_id not in samples()
+        assert samples("agent=claude") == [sat.run_id]
+
+
 def test_no_runs_are_an_error(tmp_path):
     (tmp_path / "runs").mkdir()
     with ManyRuns([tmp_path]) as many:

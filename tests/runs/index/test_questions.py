@@ -9,12 +9,15 @@ from statistics import median
 
 import pytest
 
-from runs.index.database import BadQuestion
+from runs.errors import TrialcellError
+from runs.index.database import BadQuestion, Database, IndexDamaged, QuestionTooLarge
 from runs.index.questions import ManyRuns
 from runs.index.select import GROUPS, BadSelection, Condition, Selection
+from runs.index.store import RunIndex
 from runs.queue import queue
+from runs.schema.run import Ending, Provenance
 from runs.statistics import exact_rate, mcnemar
-from runs.store import RunStore
+from runs.store import RunHeader, RunStore
 from runs.verdicts import standing_result
 
 
@@ -87,6 +90,58 @@ def test_a_comparison_pairs_what_shares_a_seed(many, stored):
     assert found.paired.p_value == mcnemar(*four).p_value
 
 
+@pytest.fixture
+def alike(tmp_path):
+    """A cell with runs of one seed and one time: `alike(("field", "failed"), …)`."""
+
+    def make(*runs, cell="alike", started_at="2026-07-03T13:23:10Z"):
+        store = RunStore(tmp_path / cell / "runs")
+        for profile, result in runs:
+            made_with = Provenance(
+                cell_id=cell, code_version="0", arm_kind="twin", arm_model="m", camera="twin", judge="measured",
+                seed=7, profile=profile,
+            )  # fmt: skip
+            writer = store.create(RunHeader(started_at=started_at, provenance=made_with))
+            writer.finish(Ending(result=result, stage="stage9b_judge_place", reason="so"))
+        return tmp_path / cell
+
+    return make
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_runs_of_the_same_time_pair_by_their_numbers_and_not_by_how_they_went(alike, known):
+    cell = alike(("field", "failed"), ("field", "completed"), ("perfect", "completed"), ("perfect", "failed"))
+    if not known:
+        for log in cell.glob("runs/*/run.json"):
+            log.write_text(log.read_text().replace("2026-07-03T13:23:10Z", "0001-01-01T00:00:00+14:00"))
+    with ManyRuns([cell]) as many:
+        many.refresh()
+        found = many.compare(Selection.parse(["profile=field"]), Selection.parse(["profile=perfect"]))
+    assert (found.both, found.only_first, found.only_second, found.neither) == (0, 1, 1, 0)
+
+
+def test_runs_of_the_same_time_in_several_cells_pair_cell_by_cell(alike):
+    first = alike(("field", "unjudged"), ("field", "failed"), ("perfect", "completed"), cell="z")
+    second = alike(("field", "completed"), ("perfect", "failed"), ("perfect", "completed"), cell="a")
+    with ManyRuns([first, second]) as many:
+        many.refresh()
+        found = many.compare(Selection.parse(["profile=field"]), Selection.parse(["profile=perfect"]))
+    # z1 unjudged with z3 completed, z2 failed with a2 failed, a1 completed with a3 completed
+    assert (found.undecided_pairs, found.both, found.only_first, found.only_second, found.neither) == (1, 1, 0, 0, 1)
+
+
+def test_a_run_in_both_sets_is_in_no_pair(alike):
+    cell = alike(("field", "completed"), ("field", "failed"), ("perfect", "completed"))
+    with ManyRuns([cell]) as many:
+        many.refresh()
+        found = many.compare(Selection(), Selection.parse(["profile=field"]))
+        assert (found.first.n, found.second.n, found.pairs) == (3, 2, 0)
+        assert found.paired_by is None
+        found = many.compare(Selection.parse(["result=completed"]), Selection.parse(["profile=field"]))
+    # the first is in both; what is left is the third beside the second
+    assert (found.first.n, found.second.n, found.pairs, found.only_first) == (2, 2, 1, 1)
+
+
 def test_pages_hold_every_run_once_in_order(many):
     ids = [row["run_id"] for page in range(1, 8) for row in many.listed(Selection(), page=page, size=19).rows[::-1]]
     assert len(ids) == len(set(ids)) == 120
@@ -104,6 +159,9 @@ def test_pages_hold_every_run_once_in_order(many):
         (["place_word=none"], lambda row: row["place_word"] is None),
         (["ruled=true"], lambda row: row["ruled"]),
         (["attempts>=2"], lambda row: row["attempts"] >= 2),
+        ([f"seed<{2**63 - 1}"], lambda row: row["seed"] is not None),
+        (["started>=2026-01-01T12:00"], lambda row: row["started_at"] >= "2026-01-01T12:00"),
+        (["started<2026-01-01T14:00+02:00"], lambda row: row["started_at"] < "2026-01-01T12:00"),
         (["cell=bench"], lambda row: True),
         (["cell='; DROP TABLE runs; --"], lambda row: False),
     ],
@@ -126,6 +184,12 @@ def test_days_are_taken_with_their_ends(many):
         ("profile", "is no condition"),
         ("tpi_dist_mm>3", "did you mean tip_dist_mm?"),
         ("attempts=many", "is no number"),
+        ("tip_dist_mm>nan", "is no number"),
+        (f"seed={'9' * 60}", "larger than any run's"),
+        ("number<-9223372036854775809", "larger than any run's"),
+        ("started>abc", "'abc' is no time"),
+        ("started=yesterday", "is no time"),
+        ("started<0001-01-01T00:00+14:00", "is no time"),
         ("ruled=perhaps", "is true or false"),
         ("lookups=3", "is nothing that runs are known by"),
     ],
@@ -133,6 +197,48 @@ def test_days_are_taken_with_their_ends(many):
 def test_a_condition_that_makes_no_sense_is_refused(text, message):
     with pytest.raises(BadSelection, match=message.replace("?", r"\?")):
         Condition.parse(text).sql()
+
+
+def test_what_is_asked_wrongly_is_no_damage(many, monkeypatch):
+    monkeypatch.setattr(RunIndex, "rebuild", lambda _: pytest.fail("the index was made again"))
+    many.stats(None, Selection())
+    nothing = "SELECT CAST(run_id AS TIMESTAMP) FROM runs"
+    with pytest.raises(BadQuestion, match="timestamp"):
+        many._rows(nothing)
+    many._database.do("SET memory_limit = '1MB'")
+    with pytest.raises(QuestionTooLarge, match="memory") as told:
+        many._rows("SELECT list(range) FROM range(10_000_000)")
+    assert isinstance(told.value, TrialcellError)
+
+
+def test_damage_that_making_it_again_does_not_mend_is_told_in_our_words(many, made, monkeypatch):
+    tries = []
+    monkeypatch.setattr(RunIndex, "rebuild", lambda index: tries.append(index.folder))
+    for path in (made / "runs" / ".index").glob("*.parquet"):
+        path.write_bytes(b"PAR1 nothing of it PAR1")
+    with pytest.raises(IndexDamaged, match=r"can't be read.*runs index --rebuild") as told:
+        many.listed(Selection())
+    assert isinstance(told.value, TrialcellError)
+    assert len(tries) == 1
+
+
+def test_an_index_that_another_process_switches_amid_a_question_changes_no_answer(made, monkeypatch):
+    with ManyRuns([made]) as many:
+        many.refresh()
+        before = many.listed(Selection(), size=1000).rows
+        ask, asked = Database.rows, []
+
+        def switched(database, sql, values=()):
+            found = ask(database, sql, values)
+            if not asked:
+                asked.append(sql)
+                shutil.rmtree(made / "runs" / before[0]["run_id"])
+                RunIndex(made / "runs").refresh()
+            return found
+
+        monkeypatch.setattr(Database, "rows", switched)
+        assert many.listed(Selection(), size=1000).rows == before
+        assert many.listed(Selection()).total == 119
 
 
 def test_cells_are_merged_although_their_runs_share_names(made, tmp_path):

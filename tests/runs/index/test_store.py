@@ -152,6 +152,30 @@ def test_a_figure_that_no_column_can_hold_is_named_and_stops_nothing(made, was, 
         assert many.listed(Selection()).total == 120
 
 
+def test_a_folder_with_an_odd_number_or_time_stops_nothing(made):
+    runs = made / "runs"
+    store = RunStore(runs)
+    odd = ("run_99999999999_20260101_000000", "run_999999999999999_20260101_000000")
+    shutil.copytree(store.find("20").folder, runs / odd[0])
+    (runs / odd[1]).mkdir()
+    (runs / f"run_{'9' * 40}_20260101_000000").mkdir()  # that is no run's name
+    beginning, grey = store.find("21").folder / "run.json", store.find("22").folder / "run.json"
+    was = json.loads(beginning.read_text())["started_at"]
+    beginning.write_text(beginning.read_text().replace(was, "0001-01-01T00:00:00+14:00"))
+    log = json.loads(grey.read_text())
+    log["vlm_captures"] = []
+    log["verdicts"][0]["audit"]["measurements"] = {"mean_level": int("9" * 400)}
+    grey.write_text(json.dumps(log))
+    rows = everything(made)
+    assert len(rows) == 122
+    assert rows[odd[0]]["number"] == 99_999_999_999
+    assert rows[odd[1]]["state"] == "unreadable"
+    early = rows[store.find("21").run_id]
+    assert (early["state"], early["started"], early["started_at"][:4]) == ("complete", None, "0001")
+    assert "out of bounds" in rows[store.find("22").run_id]["problem"]
+    assert everything(made) == rebuilt(made)
+
+
 def test_many_processes_at_once_are_safe(made):
     code = (
         "import sys; from pathlib import Path\n"
@@ -194,6 +218,30 @@ def test_beyond_many_runs_only_what_was_touched_is_looked_at(made, monkeypatch):
     rule(store, "3", "place", "yes", by="Ada", reason="no, inside")
     assert index.refresh().changed == 1
     assert everything(made)[store.find("3").run_id]["place_word"] == "yes"
+
+
+def test_a_run_that_was_never_recovered_does_not_cost_a_look_at_all_the_others(made, monkeypatch):
+    monkeypatch.setattr(index_store, "MANY_RUNS", 10)
+    monkeypatch.setattr(index_store, "_SETTLED_NS", 0)
+    monkeypatch.setattr(scan, "_TICK_NS", 0)
+    store = RunStore(made / "runs")
+    writer = store.create(RunHeader(started_at="2026-07-03T13:23:10Z"))
+    index = RunIndex(made / "runs")
+    index.refresh()
+    index.refresh()
+    looked = []
+    monkeypatch.setattr(index_store, "look", lambda folder: looked.append(folder) or scan.look(folder))
+    assert (index.refresh().how, looked) == ("current", [])
+    writer.stage_started("stage1")
+    assert (index.refresh().changed, len(looked)) == (1, 1)
+    writer.close()  # nothing is written, and it is cut off now
+    assert index.refresh().changed == 1
+    assert everything(made)[writer.run_id]["result"] == "interrupted"
+    looked.clear()
+    assert (index.refresh().how, looked) == ("current", [])
+    store.recover(writer.run_id)
+    assert index.refresh().changed == 1
+    assert everything(made)[writer.run_id]["result"] == "crashed"
 
 
 def test_an_index_that_does_not_fit_leaves_nothing_half_made_behind(made, monkeypatch):
