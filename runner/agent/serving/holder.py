@@ -57,6 +57,7 @@ class ArmHolder:
         self._cell, self._request, self._now_s, self._said = cell, request or Request(), now_s, said
         self._rehearsal = rehearsal
         self._turn = threading.Lock()
+        self._closed = False
         self._held: _Held | None = None
 
     def take(self, client: str, seconds: float | None = None) -> Lease:
@@ -67,11 +68,13 @@ class ArmHolder:
 
         Raises:
             ArmIsHeld: another one has it. CellBusy: another process has the cell.
-            TrialcellError: the arm can't be had, or the sitting ended as it began.
+            NoLease: the server is ending. TrialcellError: the arm can't be had, or the sitting ended as it began.
         """
         settings = self._cell.config.agent
         wanted = settings.lease_s if seconds is None else min(seconds, settings.lease_s)
         with self._turn:
+            if self._closed:
+                raise NoLease("the server is ending; nobody gets the arm from it any more")
             if self._held is not None and self._held.is_alive():
                 raise ArmIsHeld(self._held.lease.client, self._held.lease.left_s)
             lease = Lease(client, seconds=wanted, most_s=settings.lease_most_s, now_s=self._now_s)
@@ -120,9 +123,9 @@ class ArmHolder:
         return held.lease.client if held is not None and held.is_alive() else None
 
     def close(self) -> None:
-        """End what is under way, after the motion in flight, with the arm at rest."""
+        """End what is under way, after the call in flight, with the arm at rest; nobody gets the arm after that."""
         with self._turn:
-            held = self._held
+            self._closed, held = True, self._held
         if held is not None:
             held.release()
 
@@ -208,22 +211,25 @@ class _Held(threading.Thread):
         self.begun = True
         self.lease.renew()
         self.ready.set()
-        while True:
+        while (over := self._over(sitting)) is None:
+            sitting.check_stop()
             try:
                 job = self._jobs.get(timeout=_TICK_S)
             except Empty:
-                job = None
-            if job is not None:
-                self._do(job, book)
-                self.lease.renew()
                 continue
-            if self._released.is_set():
-                return Drove("released", f"{self.lease.client} has given the arm back")
-            if self.lease.over:
-                return Drove("lease", f"{self.lease.client} has made no call for as long as a lease lasts")
-            if sitting.meter.left_s <= 0:
-                return Drove("limit", f"the limit of time is reached: {sitting.meter.limits.time_s:g} s")
-            sitting.check_stop()
+            self._do(job, book)
+            self.lease.renew()
+        return over
+
+    def _over(self, sitting: Sitting) -> Drove | None:
+        """How it came to its end, None as long as calls may be done; one that waits then is refused, not done."""
+        if self._released.is_set():
+            return Drove("released", f"{self.lease.client} has given the arm back")
+        if self.lease.over:
+            return Drove("lease", f"{self.lease.client} has made no call for as long as a lease lasts")
+        if sitting.meter.left_s <= 0:
+            return Drove("limit", f"the limit of time is reached: {sitting.meter.limits.time_s:g} s")
+        return None
 
     def _do(self, job: _Job, book: CallBook) -> None:
         try:
