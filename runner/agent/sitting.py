@@ -7,7 +7,7 @@ final, and after that nothing is picked any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -39,9 +39,6 @@ from runs.schema.verdict import Verdict
 
 Standing = Literal["free", "holding", "placed", "astray", "final"]
 
-Rehearsal = Callable[["Sitting", str, tuple[float, float], float], dict[str, object]]
-"""Tries a pick or place at a point (x, z in metres, yaw in degrees) in the twin and says how often each way worked."""
-
 _FIRST = {
     "holding": "something is held: place it, or retreat to set it down",
     "placed": "the block has been let go: judge it, or retreat and try again",
@@ -63,8 +60,8 @@ class View:
 class Sitting:
     """The trial under way and where it stands. `view` is what was seen last."""
 
-    def __init__(self, cell: CellView, trial: Trial, meter: Meter, rehearsal: Rehearsal | None = None) -> None:
-        self.cell, self.trial, self.meter, self.rehearsal = cell, trial, meter, rehearsal
+    def __init__(self, cell: CellView, trial: Trial, meter: Meter) -> None:
+        self.cell, self.trial, self.meter = cell, trial, meter
         self.standing: Standing = "free"
         self.view: View | None = None
         self.proposals: list[Proposal] = []

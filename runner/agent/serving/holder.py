@@ -20,7 +20,7 @@ from runner.agent.course import Drove, run_sitting
 from runner.agent.errors import ArmIsHeld, NoLease
 from runner.agent.limits import Clock, LimitedSwitch, Meter
 from runner.agent.serving.lease import Lease
-from runner.agent.sitting import Rehearsal, Sitting
+from runner.agent.sitting import Sitting
 from runner.agent.toolbox import TOOLS
 from runner.cell import Cell
 from runner.rig import Request, build_rig
@@ -52,10 +52,8 @@ class ArmHolder:
         request: Request | None = None,
         now_s: Clock = monotonic,
         said: Callable[[str], None] = lambda text: None,
-        rehearsal: Rehearsal | None = None,
     ) -> None:
         self._cell, self._request, self._now_s, self._said = cell, request or Request(), now_s, said
-        self._rehearsal = rehearsal
         self._turn = threading.Lock()
         self._closed = False
         self._held: _Held | None = None
@@ -78,7 +76,7 @@ class ArmHolder:
             if self._held is not None and self._held.is_alive():
                 raise ArmIsHeld(self._held.lease.client, self._held.lease.left_s)
             lease = Lease(client, seconds=wanted, most_s=settings.lease_most_s, now_s=self._now_s)
-            held = _Held(self._cell, self._request, lease, self._now_s, self._said, self._rehearsal)
+            held = _Held(self._cell, self._request, lease, self._now_s, self._said)
             self._held = held
             held.start()
         held.ready.wait()
@@ -150,7 +148,6 @@ class _Held(threading.Thread):
         lease: Lease,
         now_s: Clock,
         said: Callable[[str], None],
-        rehearsal: Rehearsal | None,
     ) -> None:
         super().__init__(name="sitting", daemon=False)
         self.lease = lease
@@ -158,7 +155,7 @@ class _Held(threading.Thread):
         self.begun = False
         self.failed: BaseException | None = None
         self.log: RunLog | None = None
-        self._cell, self._request, self._said, self._rehearsal = cell, request, said, rehearsal
+        self._cell, self._request, self._said = cell, request, said
         self._meter = Meter(cell.config.agent, now_s=now_s)
         self._switch = LimitedSwitch(self._meter)
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
@@ -179,7 +176,7 @@ class _Held(threading.Thread):
             ):
                 self.log = run_sitting(
                     rig.bench, CellView(self._cell), self._pump, begun,
-                    meter=self._meter, switch=self._switch, rehearsal=self._rehearsal,
+                    meter=self._meter, switch=self._switch,
                 )  # fmt: skip
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits for it
             self.failed = error

@@ -180,3 +180,20 @@ def test_a_verdict_that_is_no_stays_no_whatever_the_agent_does_then(sit, model):
     assert [v.verdict for v in sat.log.verdicts] == ["no", "no"]
     assert sat.outcomes[4:] == ["not_now", "not_now", "not_now", "done"]
     assert sat.log.rulings == ()
+
+
+@pytest.mark.slow
+def test_a_pick_can_be_rehearsed_first_and_a_place_can_not(sit, model):
+    model.says(model.use("look"))
+    model.says(model.use("rehearse", x_m=0.1, z_m=0.25), model.use("rehearse", phase="place", x_m=-0.15, z_m=0.14))
+    model.says(model.use("rehearse", x_m=0.45, z_m=0.45))
+    model.says("That is all.")
+    sat = sit(model.driver(), overrides=["rehearse.tries=16", "rehearse.choices=2"])
+    sat.check()
+    assert sat.outcomes == ["done", "done", "wrong_arguments", "refused"]
+    (record,) = sat.log.rehearsals
+    assert (record.policy, record.because) == ("asked", "the agent asked")
+    told = sat.answer("rehearse", 0)
+    assert told.result["best"] == record.chosen
+    assert [way["picked"] for way in told.result["ways"]] == [way.picked for way in record.choices]
+    assert told.motions == 0
