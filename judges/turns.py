@@ -20,7 +20,7 @@ from judges.client import FIRST_PARTY, SDK, THINKING, Sent, sent_once
 from judges.prices import Prices
 from judges.reply import one_line
 
-TOKENS_PER_CHAR = 1.0  # an upper bound, also for Japanese
+TOKENS_PER_BYTE = 1.0  # of UTF-8, an upper bound whatever the script: no token is less than a byte
 MOST_USES = 10_000  # of one answer; what comes beyond is not even counted
 POLL_S = 0.05
 GRACE_S = 1.0
@@ -240,11 +240,11 @@ def _is_use(block: dict[str, Any]) -> bool:
 def _tokens(part: Any) -> float:
     """An upper bound for one part of what goes out; pictures by their size as the service counts them."""
     if isinstance(part, str):
-        return len(part) * TOKENS_PER_CHAR
+        return len(part.encode("utf-8", "surrogatepass")) * TOKENS_PER_BYTE
     if isinstance(part, Mapping) and part.get("type") == "image":
         return IMAGE_TOKENS
     if isinstance(part, Mapping):
-        return sum(len(str(key)) + 4 + _tokens(value) for key, value in part.items())
+        return sum(_tokens(str(key)) + 4 + _tokens(value) for key, value in part.items())
     if isinstance(part, list | tuple):
         return sum(2 + _tokens(value) for value in part)
     return float(len(json.dumps(part)))

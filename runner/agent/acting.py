@@ -1,4 +1,4 @@
-"""The tools that move: pick, place, retreat, judge, and the rehearsal of a move. Each is stages of a trial, no more.
+"""The tools that move: pick, place, retreat, judge, and the rehearsal of a pick. Each is stages of a trial, no more.
 
 Of a step's verdict they say nothing until the trial is final; what was measured they say at once.
 """
@@ -13,12 +13,15 @@ from runner.agent.models import (
     NoArguments,
     PickOut,
     PlaceOut,
+    RehearsedWay,
     RehearseIn,
     RehearseOut,
 )
 from runner.agent.seeing import grip_of, last_picture, seen_out
 from runner.agent.sitting import Sitting
 from runner.agent.tool import Result
+from runner.geometry import obstacles_of
+from runner.trial.stages.rehearse import ways_to
 from runs.schema.verdict import Verdict
 
 
@@ -68,12 +71,33 @@ def judge(sitting: Sitting, _: NoArguments) -> Result:
 
 
 def rehearse(sitting: Sitting, asked: RehearseIn) -> Result:
-    """Try a move in the twin, where something rehearses."""
-    if sitting.rehearsal is None:
-        said = quoted("nothing rehearses moves here; look, look up and ask why not tell what can be known without")
-        return Result(RehearseOut(available=False, said=said))
-    told = sitting.rehearsal(sitting, asked.phase, (asked.x_m, asked.z_m), asked.yaw_deg)
-    return Result(RehearseOut(available=True, answer=dict(told)))
+    """Try a pick at a point in the nominal twin, with the box where it was seen last; it is written down."""
+    trial, seen = sitting.trial, None if sitting.view is None else sitting.view.seen
+    bench, target = trial.bench, (asked.x_m, asked.z_m)
+    obstacles = obstacles_of(
+        bench.config,
+        box_xz_m=None if seen is None else seen.box.xz_m,
+        box_yaw_deg=(None if seen is None else seen.box.yaw_deg) or 0.0,
+        block_xz_m=target,
+        block_yaw_deg=asked.yaw_deg,
+    )
+    record = bench.rehearsal.pick(
+        ways_to(bench, bench.planner.plan_pick(target, asked.yaw_deg, obstacles), target, asked.yaw_deg, obstacles),
+        obstacles,
+        attempt=trial.attempt,
+        policy="asked",
+        because="the agent asked",
+        seen_spread_mm=(None if seen is None else seen.block.spread_mm) or 0.0,
+    ).record
+    trial.book.add(record)
+    ways = tuple(
+        RehearsedWay(
+            name=way.name, tilt_deg=way.tilt_deg, heading_deg=way.heading_deg, picked=way.picked, tries=way.tries,
+            low=way.low, margin_mm=way.margin_mm, takes_s=way.takes_s,
+        )
+        for way in record.choices
+    )  # fmt: skip
+    return Result(RehearseOut(best=record.chosen, why=record.why, cut_short=record.cut_short, ways=ways))
 
 
 class _Mark:

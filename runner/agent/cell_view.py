@@ -10,7 +10,6 @@ from pathlib import Path
 
 from runner.agent.errors import NotHere
 from runner.cell import Cell, making
-from runner.geometry import obstacles_of
 from runner.learning import belongs_here
 from runner.rig import detect_settings, saved_view
 from runner.table.cell_tables import CellTables, open_tables
@@ -44,11 +43,6 @@ class CellView:
     def planner(self) -> Planner:
         """Plans with nothing on the desk but what the settings say."""
         return self.tables.planner(self.config)
-
-    @property
-    def desk(self) -> object:
-        """What stands on the desk by the settings alone."""
-        return obstacles_of(self.config)
 
     @cached_property
     def view(self) -> View | None:

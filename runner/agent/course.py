@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from runner.agent.calls import CallBook
 from runner.agent.cell_view import CellView
 from runner.agent.limits import LimitedSwitch, Meter
-from runner.agent.sitting import Rehearsal, Sitting
+from runner.agent.sitting import Sitting
 from runner.trial.bench import Bench
 from runner.trial.errors import Stopped
 from runner.trial.found import UnderWay
@@ -47,7 +47,6 @@ def run_sitting(
     meter: Meter,
     switch: LimitedSwitch,
     observer: Observer | None = None,
-    rehearsal: Rehearsal | None = None,
 ) -> RunLog:
     """One sitting; returns its finished log.
 
@@ -55,7 +54,6 @@ def run_sitting(
         begun: who drives, and how it was asked; the first thing in the log.
         meter, switch: the sitting's limits; the bench was made with this switch.
         observer: told every record as it is written.
-        rehearsal: tries moves in the twin, where there is something that does.
 
     Raises:
         StorageUnwritable: the log can't be written; before anything moves, or after the arm was brought to rest.
@@ -70,7 +68,7 @@ def run_sitting(
         trial.book.add(begun)
         start(trial, under_way)
         meter.begin(trial.bench.clock.now_s)
-        sitting = Sitting(cell, trial, meter, rehearsal)
+        sitting = Sitting(cell, trial, meter)
         try:
             drove = driver(sitting, CallBook(sitting))
         except StorageUnwritable:

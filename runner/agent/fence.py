@@ -26,7 +26,8 @@ def quoted(text: str) -> str:
 
 
 def _once(text: str) -> str:
-    return text if text.startswith(_OPEN) and text.endswith(_CLOSE) and text.count(_OPEN) == 1 else quoted(text)
+    """Not a second time what is quoted already; what only looks so is quoted."""
+    return text if text == quoted(text[1:-1]) else quoted(text)
 
 
 Quoted = Annotated[str, AfterValidator(_once)]

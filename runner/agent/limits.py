@@ -46,6 +46,11 @@ class Meter:
         self.motions = 0
 
     @property
+    def begun(self) -> bool:
+        """Whether the sitting has begun; before that nothing is counted against a limit."""
+        return self._arm_now_s is not None
+
+    @property
     def arm_s(self) -> float:
         """Seconds of the arm's clock since the beginning."""
         return 0.0 if self._arm_now_s is None else self._arm_now_s() - self._arm_begun_s
@@ -153,8 +158,9 @@ class LimitedSwitch(StopSwitch):
         """Between two steps.
 
         Raises:
-            Stopped: somebody asked. LimitReached: a limit, unless the arm is on its way to rest already.
+            Stopped: somebody asked. LimitReached: a limit, once the sitting has begun and until the arm is on its way
+                to rest.
         """
         super().check()
-        if not (self._heard or self._over):
+        if self._meter.begun and not (self._heard or self._over):
             self._meter.check_motion()

@@ -161,18 +161,35 @@ class WhyNotOut(Out):
     clearance_mm: float | None
 
 
-class RehearseIn(PlaceOnTable):
-    """What to try in the twin."""
+class RehearseIn(In):
+    """What to try in the twin. Letting go over the box is not rehearsed."""
 
-    yaw_deg: float = Field(0.0, ge=-180, le=180, description="of the block's or box's edge")
+    phase: Literal["pick"] = Field("pick", description="only a pick can be rehearsed; of a place ask why_not")
+    x_m: TableX
+    z_m: TableZ
+    yaw_deg: float = Field(0.0, ge=-180, le=180, description="of the block's edge")
+
+
+class RehearsedWay(Out):
+    """One way to the block: `picked` of `tries` in the twin, at least so often at 95 %, with so much room beside it."""
+
+    name: str
+    tilt_deg: float
+    heading_deg: float
+    picked: int
+    tries: int
+    low: float
+    margin_mm: float
+    takes_s: float
 
 
 class RehearseOut(Out):
-    """How often each way worked in the twin; not available where nothing rehearses."""
+    """How often each way worked in the twin; the first is the planner's own. A forecast: it decides nothing."""
 
-    available: bool
-    said: Quoted | None = None
-    answer: dict[str, Any] | None = None
+    best: str
+    why: str
+    cut_short: bool
+    ways: tuple[RehearsedWay, ...]
 
 
 class Moved(Out):

@@ -7,7 +7,7 @@ final, and after that nothing is picked any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -23,16 +23,21 @@ from runner.trial.sequence import not_picked, placed
 from runner.trial.stages.find import best_of, look_until_clear, reckon_with
 from runner.trial.stages.pick import approach_pick, pick, step_aside
 from runner.trial.stages.pick import retreat as retreat_from_pick
-from runner.trial.stages.place import approach_place, ask_placed, finish, place, release, step_clear
+from runner.trial.stages.place import (
+    approach_place,
+    ask_placed,
+    finish,
+    place,
+    release,
+    step_clear,
+    swing_clear,
+)
 from runner.trial.trial import Seen, Trial
 from runs.schema.agent import Proposal
 from runs.schema.run import Ending
 from runs.schema.verdict import Verdict
 
 Standing = Literal["free", "holding", "placed", "astray", "final"]
-
-Rehearsal = Callable[["Sitting", str, tuple[float, float], float], dict[str, object]]
-"""Tries a pick or place at a point (x, z in metres, yaw in degrees) in the twin and says how often each way worked."""
 
 _FIRST = {
     "holding": "something is held: place it, or retreat to set it down",
@@ -55,14 +60,14 @@ class View:
 class Sitting:
     """The trial under way and where it stands. `view` is what was seen last."""
 
-    def __init__(self, cell: CellView, trial: Trial, meter: Meter, rehearsal: Rehearsal | None = None) -> None:
-        self.cell, self.trial, self.meter, self.rehearsal = cell, trial, meter, rehearsal
+    def __init__(self, cell: CellView, trial: Trial, meter: Meter) -> None:
+        self.cell, self.trial, self.meter = cell, trial, meter
         self.standing: Standing = "free"
         self.view: View | None = None
         self.proposals: list[Proposal] = []
         self._ready: Seen | None = None
         self._picked: tuple[Seen, Verdict] | None = None
-        self._plan: PlacePlan | None = None
+        self._released: tuple[Seen, PlacePlan] | None = None  # let go over the box since the last pick, not judged
         self._placed: Verdict | None = None
 
     def check_stop(self) -> None:
@@ -110,6 +115,7 @@ class Sitting:
         self.meter.take_pick()
         with self._astray_unless_done():
             plan = approach_pick(self.trial, seen)
+            self._released = None
             verdict = pick(self.trial, seen, plan)
             self._picked = (seen, verdict)
         self._ready = None
@@ -129,13 +135,16 @@ class Sitting:
             plan = approach_place(self.trial, seen)
             place(self.trial, plan)
             release(self.trial)
+            self._released = (seen, plan)
             with self.trial.stage("stage9b_lift", attempt=self.trial.attempt):
                 step_clear(self.trial, seen, plan)
-        self._plan, self.standing = plan, "placed"
+        self.standing = "placed"
         return plan.residual_mm
 
     def retreat(self) -> View:
         """Set down what is held where it was taken, open, swing aside, look again; the next try may begin.
+
+        What was placed before can be judged until something is picked again.
 
         Raises:
             NotNow: the trial is final.
@@ -148,7 +157,7 @@ class Sitting:
         except InvalidStart as error:
             seen, missing = None, error.message
         self.view = View(seen, missing, missing, self.trial.bench.clock.now_s())
-        self.standing, self._ready, self._plan = "free", seen, None
+        self.standing, self._ready = "free", seen
         return self.view
 
     def judge(self) -> None:
@@ -157,15 +166,17 @@ class Sitting:
         Raises:
             NotNow: nothing has been placed.
         """
-        if self.standing != "placed":
+        if self.standing == "final" or self._released is None:
             told = {**_FIRST, "free": "nothing has been placed", "holding": "nothing has been placed: it is held"}
             raise NotNow(told[self.standing])
-        assert self._picked is not None
-        assert self._plan is not None
+        (seen, plan), stands_clear = self._released, self.standing == "placed"
         with self.trial.stage("stage9b_judge_place", attempt=self.trial.attempt):
-            self._placed = ask_placed(self.trial, self._picked[0])
+            if not stands_clear:
+                swing_clear(self.trial, seen)
+            self._placed = ask_placed(self.trial, seen)
         self.standing = "final"
-        finish(self.trial, self._plan)
+        if stands_clear:  # else the way to rest is the way home
+            finish(self.trial, plan)
 
     def final_verdicts(self) -> list[Verdict]:
         """The verdicts that count, once nothing can change them any more; none before."""
@@ -176,14 +187,18 @@ class Sitting:
         return [*picked, self._placed]
 
     def ending(self) -> Ending:
-        """How the trial ends. What was placed and not judged is judged now: nobody gets round the judge."""
-        if self.standing == "placed":
+        """How the trial ends. What was placed and not judged is judged now: nobody gets round the judge.
+
+        That holds after a retreat too, unless something was picked since.
+        """
+        if self._placed is None and self._released is not None:
             self.judge()
         if self._placed is not None:
             return placed(self.trial, self._placed)
-        if self._picked is not None:
+        if self._picked is not None and self._picked[1].verdict != "yes":
             return not_picked(self.trial, self._picked[1]).model_copy(update={"stage": self.trial.last_stage})
-        reason = "nothing was picked up, so there was nothing to judge"
+        what = "nothing was picked up" if self._picked is None else "what was picked up was not placed"
+        reason = f"{what}, so there was nothing to judge"
         return Ending(result="unjudged", stage=self.trial.last_stage, reason=reason)
 
     def _only_from(self, standing: Standing) -> None:

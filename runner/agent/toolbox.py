@@ -63,7 +63,7 @@ _ALL = (
     ),
     Tool(
         "rehearse",
-        "Try a pick or place at a point many times in the twin before the arm does it, where the cell can.",
+        "Try a pick at a point many times in the twin, in several ways: how often each worked. A forecast only.",
         RehearseIn, RehearseOut, "sitting", moves=False, act=acting.rehearse,
     ),
     Tool(

@@ -124,8 +124,8 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
         f"{ended.get('spent_usd', 0.0):.4f} USD"
     )
     rows = [
-        ("said", clean(ended.get("said") or "")),
-        ("ended", clean(ended.get("detail") or "")),
+        ("said", ended.get("said") or ""),
+        ("ended", ended.get("detail") or ""),
         ("verdicts", "" if log.dry_run else words),
         ("used", used),
         ("proposes", _proposed(log)),
@@ -133,7 +133,7 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
         ("see it", f"trialcell runs show {log.run_id}{'' if cell == DEFAULT_CELL else f' --cell {cell}'}"),
     ]
     style = {"completed": "bold green", "failed": "bold red", "crashed": "bold red"}.get(str(log.result), "bold yellow")
-    first = Text.assemble((str(log.result), style), f"  {answer['reason'] or ''}")
+    first = Text.assemble((str(log.result), style), f"  {clean(answer['reason'] or '')}")
     return ["", first, *(summary_row(name, text) for name, text in rows if text)]
 
 

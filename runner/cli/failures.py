@@ -1,6 +1,6 @@
 """What went wrong, as a sentence for people (or one object for programs) and an exit code.
 
-Knows no package but `runs.errors`: an error says by its `family` what kind of trouble it is. A user's mistake never
+Knows no package but `runs`: an error says by its `family` what kind of trouble it is. A user's mistake never
 shows a traceback; a fault of this program does, because somebody has to mend it.
 """
 
@@ -112,10 +112,12 @@ def tell(failure: Failure) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from runs.figures import clean  # what others said may stand in it: a client's name, a file's content
+
     if failure.bug is not None:
-        sys.stderr.write(failure.bug)
+        sys.stderr.write(clean(failure.bug))
     console = Console(stderr=True, highlight=False)
     mark = "■" if failure.family == "interrupted" else "✗"
-    console.print(Text.assemble((f"{mark} ", "bold red"), failure.message), soft_wrap=True)
+    console.print(Text.assemble((f"{mark} ", "bold red"), clean(failure.message)), soft_wrap=True)
     if failure.next_step is not None:
-        console.print(Text(f"  → {failure.next_step}", style="dim"), soft_wrap=True)
+        console.print(Text(f"  → {clean(failure.next_step)}", style="dim"), soft_wrap=True)

@@ -156,7 +156,7 @@ class LiveTrial:
             else:
                 line.take(record)
                 if between and isinstance(record, Note):
-                    self._print(Text(record.text, style="yellow"))
+                    self._print(Text(clean(record.text), style="yellow"))
         if self._stopping and not self._told_stopping:
             self._told_stopping = True
             self._print(Text(STOPPING, style="yellow"))
@@ -169,10 +169,10 @@ class LiveTrial:
         line = _Line("▸ says" if isinstance(record, AgentTurn) else self._asked, None, None)
         if isinstance(record, AgentTurn):
             line.outcome = "done" if record.gate == "passed" else record.gate
-            line.told["said"] = in_short(clean(record.text or record.detail or "nothing"), _SAID_CHARS)
+            line.told["said"] = in_short(record.text or record.detail or "nothing", _SAID_CHARS)
         else:
             line.outcome, line.seconds = record.outcome, record.arm_s or None
-            line.told["answer"] = in_short(clean(record.reason or ""), _SAID_CHARS)
+            line.told["answer"] = in_short(record.reason or "", _SAID_CHARS)
         self._lines.append(line)
         self._print(self._grid([line]))
 
@@ -197,13 +197,13 @@ class LiveTrial:
         grid.add_column(width=6, justify="right")
         grid.add_column(ratio=1)
         for line in lines:
-            title = TITLES.get(line.name, line.name)
+            title = TITLES.get(line.name) or clean(line.name)
             if line.attempt is not None and line.attempt > 1:
                 title = f"{title} ({line.attempt})"
             seconds = "" if line.seconds is None else f"{line.seconds:.1f} s"
             mark, style = _MARKS.get(line.outcome or "", ("✗", "red"))
             sign = Spinner("dots") if line.outcome is None else Text(mark, style=style)
-            told = "; ".join(line.told.values())
+            told = clean("; ".join(line.told.values()))  # a judge, a gripper or an error may have said it
             grid.add_row(sign, Text(title), Text(seconds, style="dim"), Padding(Text(told, style="dim"), (0, 0, 0, 1)))
         return grid
 

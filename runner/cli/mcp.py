@@ -60,18 +60,22 @@ def mcp(
     opened = open_cell(cell, set_ or [])
     holder = None if read_only else ArmHolder(opened, request=Request(seed=seed))
     offer = Offer(CellView(opened), holder)
+
+    def close() -> None:
+        if holder is not None:
+            holder.close()
+
+    if not http:
+        serve_stdio(offer, version=version("trialcell"), close=close)
+        return
     try:
-        if not http:
-            serve_stdio(offer, version=version("trialcell"))
-            return
         key = secrets.token_urlsafe(24) if token == "new" else token
         door = HttpDoor(offer, host=host, port=port, token=key, version=version("trialcell"))
         data = {"url": door.url, "port": door.port, "token": key, "read_only": read_only, "cell": str(opened.folder)}
         told = [Text(door.url, no_wrap=True), *([Text(f"token {key}", no_wrap=True)] if key else [])]
         door.run(lambda: out.answer(data, *told, Text("Ctrl-C ends it; the arm comes to rest", style="dim")))
     finally:
-        if holder is not None:
-            holder.close()
+        close()
 
 
 def _in_a_session_of_its_own() -> None:

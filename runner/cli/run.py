@@ -133,6 +133,8 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
     """How it ended and where to read on; what the stages have told already is not said again."""
     from rich.text import Text
 
+    from runs.figures import clean
+
     style = {"completed": "bold green", "failed": "bold red", "crashed": "bold red"}.get(
         log.result or "", "bold yellow"
     )
@@ -150,7 +152,7 @@ def _summary(log: RunLog, answer: dict[str, Any], cell: Path) -> list[Any]:
         ("see it", f"trialcell runs show {log.run_id}{'' if cell == DEFAULT_CELL else f' --cell {cell}'}"),
     ]
     reason = "" if told else str(answer["reason"]).removeprefix(f"{log.result} ")
-    first = Text.assemble((str(log.result), style), f"  {reason}")
+    first = Text.assemble((str(log.result), style), f"  {clean(reason)}")
     return ["", first, *(summary_row(name, text) for name, text in rows if text)]
 
 
@@ -158,7 +160,9 @@ def summary_row(name: str, text: str) -> Any:
     """A line of the summary; a path or a command is never broken, so that it can be copied."""
     from rich.text import Text
 
-    return Text(f"{name:9} {text}", no_wrap=name in ("log", "see it"))
+    from runs.figures import clean
+
+    return Text(clean(f"{name:9} {text}"), no_wrap=name in ("log", "see it"))
 
 
 def _certified(opened: Cell, log: RunLog) -> dict[str, Any]:

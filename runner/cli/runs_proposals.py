@@ -34,7 +34,7 @@ def proposals(
     shown = [each for each in found if not (open_only and each.decision is not None)]
     told: list[Any] = []
     for each in shown:
-        told.append(Text(f"{each.run_id}  {each.proposal.number}  {each.proposal.kind}, {_state(each)}"))
+        told.append(Text(clean(f"{each.run_id}  {each.proposal.number}  {each.proposal.kind}, {_state(each)}")))
         told.append(Text(f"    {clean(each.proposal.text)}"))
         if each.proposal.command is not None:
             told.append(Text(f"    {clean(each.proposal.command)}", style="dim", no_wrap=True))
@@ -52,6 +52,9 @@ def decide(
     json: JsonOption = False,
 ) -> None:
     """Accept or decline a proposal. An accepted ruling becomes yours; anything else you do yourself."""
+    from rich.text import Text
+
+    from runs.figures import clean
     from runs.proposals import decide as put
     from runs.proposals import proposals_in
     from runs.store import RunStore
@@ -67,7 +70,7 @@ def decide(
         told.append(f"{found.proposal.run_id} {found.proposal.stage}: {found.proposal.verdict} is now your ruling")
     elif accept and found.proposal.command is not None:
         told.append(f"nothing has changed yet; give it yourself: {found.proposal.command}")
-    Output(as_json=json).answer(_as_object(found), *told)
+    Output(as_json=json).answer(_as_object(found), *(Text(clean(line)) for line in told))
 
 
 def _state(each: Proposed) -> str:

@@ -68,10 +68,12 @@ def hold_still(trial: Trial, why: str) -> Rest:
 
 
 def set_down(trial: Trial, name: str) -> None:
-    """From above the place where the block was taken, or from there: down with it, open, up again."""
+    """Above the place where the block was taken, down with it, open, up again; from there at once open."""
     line, arm = _way_down(trial), trial.bench.arm
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     if not np.array_equal(trial.here_deg(), line.waypoints_deg[-1]):
+        if not np.array_equal(trial.here_deg(), line.waypoints_deg[0]):
+            trial.travel(f"{name}_above_start", line.waypoints_deg[0], tolerance_deg)
         if arm.obstacles.held is not None:
             arm.obstacles = arm.obstacles.holding(arm.obstacles.held, may_rest=True)
         trial.move_straight(f"{name}_set_down", line, tolerance_deg, correct=True)

@@ -17,7 +17,7 @@ from runs.report.bricks import FIGURES, badge, figure, part, rate_text, rate_til
 from runs.report.charts import bars, rate_chart, reliability_chart, tip_against_n
 from runs.report.maps import Arrow, arrow_map, heat_map, success_map
 from runs.report.markup import Child, Markup, tag
-from runs.statistics import Rate, exact_rate
+from runs.statistics import Rate
 
 STAGES = ("pick", "place")
 
@@ -385,9 +385,3 @@ def unreadable(batch: Batch) -> Iterator[Markup]:
     rows = [(row["run_id"], row["problem"]) for row in batch.rows if row["state"] == "unreadable"]
     if rows:
         yield section("Can't be read", table(("run", "what is wrong"), rows, small=True), name="unreadable")
-
-
-def overall(rows: Sequence[dict[str, Any]]) -> Rate:
-    """The success rate of these rows."""
-    results = Counter(row["result"] for row in rows if not row["dry_run"])
-    return exact_rate(results["completed"], results["completed"] + results["failed"])

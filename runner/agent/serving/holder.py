@@ -20,7 +20,7 @@ from runner.agent.course import Drove, run_sitting
 from runner.agent.errors import ArmIsHeld, NoLease
 from runner.agent.limits import Clock, LimitedSwitch, Meter
 from runner.agent.serving.lease import Lease
-from runner.agent.sitting import Rehearsal, Sitting
+from runner.agent.sitting import Sitting
 from runner.agent.toolbox import TOOLS
 from runner.cell import Cell
 from runner.rig import Request, build_rig
@@ -52,11 +52,10 @@ class ArmHolder:
         request: Request | None = None,
         now_s: Clock = monotonic,
         said: Callable[[str], None] = lambda text: None,
-        rehearsal: Rehearsal | None = None,
     ) -> None:
         self._cell, self._request, self._now_s, self._said = cell, request or Request(), now_s, said
-        self._rehearsal = rehearsal
         self._turn = threading.Lock()
+        self._closed = False
         self._held: _Held | None = None
 
     def take(self, client: str, seconds: float | None = None) -> Lease:
@@ -67,15 +66,17 @@ class ArmHolder:
 
         Raises:
             ArmIsHeld: another one has it. CellBusy: another process has the cell.
-            TrialcellError: the arm can't be had, or the sitting ended as it began.
+            NoLease: the server is ending. TrialcellError: the arm can't be had, or the sitting ended as it began.
         """
         settings = self._cell.config.agent
         wanted = settings.lease_s if seconds is None else min(seconds, settings.lease_s)
         with self._turn:
+            if self._closed:
+                raise NoLease("the server is ending; nobody gets the arm from it any more")
             if self._held is not None and self._held.is_alive():
                 raise ArmIsHeld(self._held.lease.client, self._held.lease.left_s)
             lease = Lease(client, seconds=wanted, most_s=settings.lease_most_s, now_s=self._now_s)
-            held = _Held(self._cell, self._request, lease, self._now_s, self._said, self._rehearsal)
+            held = _Held(self._cell, self._request, lease, self._now_s, self._said)
             self._held = held
             held.start()
         held.ready.wait()
@@ -120,9 +121,9 @@ class ArmHolder:
         return held.lease.client if held is not None and held.is_alive() else None
 
     def close(self) -> None:
-        """End what is under way, after the motion in flight, with the arm at rest."""
+        """End what is under way, after the call in flight, with the arm at rest; nobody gets the arm after that."""
         with self._turn:
-            held = self._held
+            self._closed, held = True, self._held
         if held is not None:
             held.release()
 
@@ -147,7 +148,6 @@ class _Held(threading.Thread):
         lease: Lease,
         now_s: Clock,
         said: Callable[[str], None],
-        rehearsal: Rehearsal | None,
     ) -> None:
         super().__init__(name="sitting", daemon=False)
         self.lease = lease
@@ -155,7 +155,7 @@ class _Held(threading.Thread):
         self.begun = False
         self.failed: BaseException | None = None
         self.log: RunLog | None = None
-        self._cell, self._request, self._said, self._rehearsal = cell, request, said, rehearsal
+        self._cell, self._request, self._said = cell, request, said
         self._meter = Meter(cell.config.agent, now_s=now_s)
         self._switch = LimitedSwitch(self._meter)
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
@@ -176,7 +176,7 @@ class _Held(threading.Thread):
             ):
                 self.log = run_sitting(
                     rig.bench, CellView(self._cell), self._pump, begun,
-                    meter=self._meter, switch=self._switch, rehearsal=self._rehearsal,
+                    meter=self._meter, switch=self._switch,
                 )  # fmt: skip
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits for it
             self.failed = error
@@ -208,22 +208,25 @@ class _Held(threading.Thread):
         self.begun = True
         self.lease.renew()
         self.ready.set()
-        while True:
+        while (over := self._over(sitting)) is None:
+            sitting.check_stop()
             try:
                 job = self._jobs.get(timeout=_TICK_S)
             except Empty:
-                job = None
-            if job is not None:
-                self._do(job, book)
-                self.lease.renew()
                 continue
-            if self._released.is_set():
-                return Drove("released", f"{self.lease.client} has given the arm back")
-            if self.lease.over:
-                return Drove("lease", f"{self.lease.client} has made no call for as long as a lease lasts")
-            if sitting.meter.left_s <= 0:
-                return Drove("limit", f"the limit of time is reached: {sitting.meter.limits.time_s:g} s")
-            sitting.check_stop()
+            self._do(job, book)
+            self.lease.renew()
+        return over
+
+    def _over(self, sitting: Sitting) -> Drove | None:
+        """How it came to its end, None as long as calls may be done; one that waits then is refused, not done."""
+        if self._released.is_set():
+            return Drove("released", f"{self.lease.client} has given the arm back")
+        if self.lease.over:
+            return Drove("lease", f"{self.lease.client} has made no call for as long as a lease lasts")
+        if sitting.meter.left_s <= 0:
+            return Drove("limit", f"the limit of time is reached: {sitting.meter.limits.time_s:g} s")
+        return None
 
     def _do(self, job: _Job, book: CallBook) -> None:
         try:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import threading
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -28,6 +30,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from judges.backend import clean
 from runner.agent.serving.offer import INSTRUCTIONS, RESOURCES, RUN_TEMPLATE, Offer, base64_of
 from runner.review.doors import Doors
 from runner.review.server import ReadyServer, bound_socket
@@ -105,22 +108,42 @@ def server_of(offer: Offer, *, version: str) -> Server[Any]:
     )
 
 
-def serve_stdio(offer: Offer, *, version: str) -> None:
-    """Over standard input and output, until the client closes them or dies."""
+def serve_stdio(offer: Offer, *, version: str, close: Callable[[], None]) -> None:
+    """Over standard input and output, until the client closes them or dies, or a signal asks to end.
+
+    What waits for the next line of standard input can't be called off. So a signal closes on a thread of its own and
+    then ends the process, whether the client keeps its end open or not.
+
+    Args:
+        close: brings the arm to rest and completes the log; may be called more than once.
+    """
     server = server_of(offer, version=version)
+    asked = threading.Event()
 
     async def serve() -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    on_main = threading.current_thread() is threading.main_thread()
-    if on_main:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
-    with suppress(KeyboardInterrupt):
-        anyio.run(serve)
-    if on_main:
+    def end() -> None:
+        try:
+            close()
+        except Exception:  # noqa: BLE001 - told; nobody is left to take it
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+
+    def on_signal(_: int, __: object) -> None:
+        if not asked.is_set():
+            asked.set()
+            threading.Thread(target=end, name="ending").start()
+
+    if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)  # it ends already; the arm is on its way to rest
+            signal.signal(number, on_signal)
+    try:
+        anyio.run(serve)
+    finally:
+        close()
 
 
 class HttpDoor:
@@ -144,7 +167,14 @@ class HttpDoor:
         self._uvicorn: ReadyServer | None = None
 
     def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until `stop`, Ctrl-C or the end of the process."""
+        """Serve until `stop`, Ctrl-C or SIGTERM.
+
+        uvicorn raises a signal that ended it once more, so it must not be one that kills. After that signals are of no
+        more use: the arm is on its way to rest.
+        """
+        on_main = threading.current_thread() is threading.main_thread()
+        if on_main:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         inner = self._server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=_MOST_BODY_BYTES,
@@ -159,6 +189,9 @@ class HttpDoor:
             with suppress(KeyboardInterrupt):
                 asyncio.run(self._uvicorn.serve(sockets=[self._socket]))
         finally:
+            if on_main:
+                for number in (signal.SIGTERM, signal.SIGINT):
+                    signal.signal(number, signal.SIG_IGN)
             self._socket.close()
 
     def stop(self) -> None:
@@ -199,4 +232,4 @@ def _client(ctx: Any) -> str:
     """What the client says of itself; nobody has checked it."""
     params = ctx.session.client_params
     info = None if params is None else params.client_info
-    return "a client" if info is None else f"{info.name} {info.version}"[:80]
+    return "a client" if info is None else str(clean(f"{info.name} {info.version}"))[:80]

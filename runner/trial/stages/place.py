@@ -72,7 +72,12 @@ def step_clear(trial: Trial, seen: Seen, plan: PlacePlan) -> None:
     """Up out of the box, and aside to where it is free in the picture."""
     tolerance_deg = trial.bench.config.arm.tol_pick_place_deg
     trial.move_straight("stage9b_lift", plan.line.reversed(), tolerance_deg)
-    trial.travel("stage9b_swept_retreat", _clear_of(trial, seen), tolerance_deg)
+    swing_clear(trial, seen)
+
+
+def swing_clear(trial: Trial, seen: Seen) -> None:
+    """Aside to where the box is free in the picture."""
+    trial.travel("stage9b_swept_retreat", _clear_of(trial, seen), trial.bench.config.arm.tol_pick_place_deg)
 
 
 def ask_placed(trial: Trial, seen: Seen) -> Verdict:

@@ -12,10 +12,12 @@ from math import cos, radians, sin
 
 import numpy as np
 
+from runner.geometry import Obstacles
 from runner.kinematics.frames import BaseInCell
 from runner.rehearse.rehearsal import Policy, forecast
 from runner.table.plan import PickPlan
 from runner.table.postures import radius_m
+from runner.trial.bench import Bench
 from runner.trial.trial import Seen, Trial
 from runner.twin.errors import TwinError
 from runs.schema.detection import BlockDetection
@@ -41,11 +43,9 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
     because = "; ".join(doubts) or "always"
     bench, obstacles = trial.bench, trial.bench.arm.obstacles
     yaw_deg, detected = seen.block.yaw_deg or 0.0, seen.block.xz_m
-    others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=detected)
-    plans = [plan, *islice(others, settings.choices - 1)]
     try:
         found = bench.rehearsal.pick(
-            plans,
+            ways_to(bench, plan, target, yaw_deg, obstacles, requested_xz_m=detected),
             obstacles,
             attempt=trial.attempt,
             policy=policy,
@@ -58,6 +58,20 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
     trial.book.add(found.record)
     trial.rehearsed = found
     return found.plan
+
+
+def ways_to(
+    bench: Bench,
+    plan: PickPlan,
+    target: TablePoint,
+    yaw_deg: float,
+    obstacles: Obstacles,
+    *,
+    requested_xz_m: TablePoint | None = None,
+) -> list[PickPlan]:
+    """The planner's own way to a block, and others that pass as well; as many as the settings let be tried."""
+    others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=requested_xz_m)
+    return [plan, *islice(others, bench.config.rehearse.choices - 1)]
 
 
 def doubts_about(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from runner.agent.fence import MOST_CHARS, Fence, quoted
+from runner.agent.fence import MOST_CHARS, Fence, Quoted, quoted
 
 
 @given(st.text())
@@ -19,6 +20,22 @@ def test_a_quoted_text_is_one_line_that_can_not_end_its_own_quotation(text):
     assert "\n" not in told
     assert len(told) <= MOST_CHARS + 2
     told.encode()
+
+
+class Told(BaseModel):
+    words: Quoted
+
+
+@given(st.text(alphabet="a⟦⟧\n\x1b", max_size=20) | st.just("⟦" + "a" * 5000 + "⟧"))
+@example("⟦a⟧ obey ⟧")
+@example("⟦a\nobey⟧")
+def test_what_only_looks_quoted_is_quoted_and_what_is_stays_as_it_is(text):
+    told = Told(words=text).words
+    assert told.count("⟦") == told.count("⟧") == 1
+    assert told.isprintable()
+    assert len(told) <= MOST_CHARS + 2
+    assert Told(words=told).words == told
+    assert Told(words=quoted(text)).words == quoted(text)
 
 
 def test_an_answer_can_not_close_the_fence_that_it_stands_in():

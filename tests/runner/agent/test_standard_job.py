@@ -104,6 +104,69 @@ def test_who_places_and_never_asks_is_judged_all_the_same(sit, model):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("asks", [False, True])
+def test_who_places_and_retreats_is_judged_all_the_same(sit, model, asks):
+    model.says(model.use("look"))
+    model.says(model.use("pick"))
+    model.says(model.use("place"))
+    model.says(model.use("retreat"))
+    if asks:
+        model.says(model.use("judge"))
+    model.says("Done.")
+    sat = sit(model.driver())
+    sat.check()
+    assert sat.outcomes == ["done"] * (5 if asks else 4)
+    assert sat.log.judgments["place"].verdict == "yes"
+    assert (sat.log.result, sat.truth.block_in_box) == ("completed", True)
+
+
+@pytest.mark.slow
+def test_what_was_placed_before_a_newer_pick_is_not_what_counts(sit, model):
+    """The block is put back on the desk after the place, picked again and set down: nothing is placed at the end."""
+    moved = []
+
+    def put_back(record, twin):
+        if getattr(record, "label", None) == "stage6_retreat" and not moved and hasattr(record, "arrived"):
+            moved.append(record)
+            from runner.twin.world import Resting
+
+            twin.world.put_block(Resting((0.19, 0.19), 10.0))
+
+    for name in ("look", "pick", "place", "retreat", "look", "pick", "retreat"):
+        model.says(model.use(name))
+    model.says("That is all.")
+    sat = sit(model.driver(), on=put_back)
+    sat.check()
+    assert moved
+    assert sat.outcomes == ["done"] * 7
+    assert [v.stage for v in sat.log.verdicts] == ["pick", "pick"]
+    assert sat.log.result == "unjudged"
+    assert "not placed" in sat.log.ending.reason
+
+
+@pytest.mark.slow
+def test_a_place_refused_over_the_box_is_retreated_from_by_way_of_the_start(sit, model, monkeypatch):
+    from runner.agent import sitting
+    from runner.arms.errors import Refused
+
+    def refuse(trial, plan):
+        raise Refused("test", "the way down is not clear", value=1.0, limit=2.0, next_step="nothing")
+
+    monkeypatch.setattr(sitting, "place", refuse)
+    for name in ("look", "pick", "place", "retreat"):
+        model.says(model.use(name))
+    model.says("That is all.")
+    start = {}
+    sat = sit(model.driver(), arrange=lambda twin: start.update(at=twin.truth().block_m))
+    sat.check()
+    assert sat.outcomes == ["done", "done", "refused", "done"]
+    labels = [move.label for move in sat.log.moves]
+    at = labels.index("stage6_above_start")
+    assert labels[at : at + 3] == ["stage6_above_start", "stage6_set_down", "stage6_back_up"]
+    assert sat.truth.block_m == pytest.approx(start["at"], abs=0.004)
+
+
+@pytest.mark.slow
 def test_a_verdict_that_is_no_stays_no_whatever_the_agent_does_then(sit, model):
     model.says(model.use("look"))
     model.says(model.use("pick"))
@@ -117,3 +180,20 @@ def test_a_verdict_that_is_no_stays_no_whatever_the_agent_does_then(sit, model):
     assert [v.verdict for v in sat.log.verdicts] == ["no", "no"]
     assert sat.outcomes[4:] == ["not_now", "not_now", "not_now", "done"]
     assert sat.log.rulings == ()
+
+
+@pytest.mark.slow
+def test_a_pick_can_be_rehearsed_first_and_a_place_can_not(sit, model):
+    model.says(model.use("look"))
+    model.says(model.use("rehearse", x_m=0.1, z_m=0.25), model.use("rehearse", phase="place", x_m=-0.15, z_m=0.14))
+    model.says(model.use("rehearse", x_m=0.45, z_m=0.45))
+    model.says("That is all.")
+    sat = sit(model.driver(), overrides=["rehearse.tries=16", "rehearse.choices=2"])
+    sat.check()
+    assert sat.outcomes == ["done", "done", "wrong_arguments", "refused"]
+    (record,) = sat.log.rehearsals
+    assert (record.policy, record.because) == ("asked", "the agent asked")
+    told = sat.answer("rehearse", 0)
+    assert told.result["best"] == record.chosen
+    assert [way["picked"] for way in told.result["ways"]] == [way.picked for way in record.choices]
+    assert told.motions == 0

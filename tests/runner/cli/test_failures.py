@@ -78,6 +78,15 @@ def test_people_are_told_the_sentence_and_the_next_step(capsys):
     assert told.err == "✗ no run '[red]9' in runs\n  → list them with: trialcell runs list\n"
 
 
+def test_words_of_others_in_an_error_drive_no_terminal(capsys):
+    by = "trialcell mcp, for x\x1b]0;y\x07"
+    failures.tell(failures.explain(CellBusy(Path("cell"), pid=7, host="bench", since="now", command=by)))
+    told = capsys.readouterr().err
+    assert "for x" in told
+    assert "\x1b" not in told
+    assert "\x07" not in told
+
+
 def test_a_users_mistake_has_no_traceback():
     assert failures.explain(NotARunLog("x.json", "it is empty")).bug is None
     assert "ZeroDivisionError" in (failures.explain(ZeroDivisionError("x")).bug or "")

@@ -147,3 +147,19 @@ def test_on_a_terminal_the_lines_live_and_are_all_there_at_the_end(width):
     text = out.getvalue()
     assert "home, gripper open" in text
     assert "find block and box" in text
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        stage("stage6", verdict("no", "seen \x1b]0;x\x07 here")),
+        stage("stage1", Note(at="2026-08-01T10:00:00.000Z", stage=None, text="seen \x1b]0;x\x07 here")),
+        [*stage("stage1"), Note(at="2026-08-01T10:00:00.000Z", stage=None, text="seen \x1b]0;x\x07 here")],
+        stage("stage1", outcome="failed", note="seen \x1b]0;x\x07 here"),
+    ],
+)
+def test_nothing_that_others_said_drives_the_terminal(records):
+    told = "\n".join(shown(*records))
+    assert "seen" in told
+    assert "\x1b" not in told
+    assert "\x07" not in told

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -14,6 +17,7 @@ import pytest
 mcp = pytest.importorskip("mcp", reason="the extra trialcell[mcp] is not installed")
 
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402
+from mcp_types import Implementation  # noqa: E402
 
 from runner.agent.cell_view import CellView  # noqa: E402
 from runner.agent.serving.holder import ArmHolder  # noqa: E402
@@ -22,6 +26,7 @@ from runner.agent.serving.protocol import HttpDoor, server_of  # noqa: E402
 from runner.agent.toolbox import READING, TOOLS  # noqa: E402
 from runner.cell import open_cell  # noqa: E402
 from runner.rig import Request  # noqa: E402
+from runs.errors import CellBusy  # noqa: E402
 from runs.lock import CellLock  # noqa: E402
 from runs.store import RunStore  # noqa: E402
 
@@ -32,6 +37,8 @@ QUICK = (
     "gripper.pre_release_wait_s=0",
     "camera.captures=1",
     "camera.settle_s=0.3",
+    "rehearse.tries=16",
+    "rehearse.choices=2",
 )
 ARGUMENTS = {
     "lookup": {"phase": "pick", "x_m": 0.2, "z_m": 0.2},
@@ -75,6 +82,28 @@ def test_a_reading_server_offers_reading_and_nothing_else(cell_copy):
     anyio.run(talk)
 
 
+def test_what_a_client_calls_itself_is_one_printable_line(cell_copy):
+    heard = []
+
+    class Heard(Offer):
+        def call(self, client, name, arguments):
+            heard.append(client)
+            return super().call(client, name, arguments)
+
+    server = server_of(Heard(CellView(open_cell(cell_copy)), None), version="1")
+
+    async def talk():
+        me = Implementation(name="a\x1b]0;x\x07\nb" + 200 * "c", version="1")
+        async with Client(server, client_info=me) as client:
+            await client.call_tool("corrections", {})
+
+    anyio.run(talk)
+    (told,) = heard
+    assert told.startswith("a")
+    assert told.isprintable()
+    assert len(told) == 80
+
+
 async def every_tool(client: Client) -> dict[str, dict]:
     """Take the arm, call all, give it back."""
     assert {tool.name for tool in (await client.list_tools()).tools} == {
@@ -100,29 +129,88 @@ async def every_tool(client: Client) -> dict[str, dict]:
 def check_all(told: dict[str, dict], cell: Path) -> None:
     assert told["end"]["result"] == "completed"
     assert [one["verdict"] for one in told["judge"]["verdicts"]] == ["yes", "yes"]
-    assert told["rehearse"]["available"] is False
+    assert [way["tries"] > 0 for way in told["rehearse"]["ways"]] == [True, True]
     log = RunStore(cell / "runs").open("latest").log
     assert log.run_id == told["end"]["run_id"]
     assert log.agent.begun.by == "mcp"
     assert [call.tool for call in log.agent.calls] == [*ORDER, "retreat"]
 
 
+def command_of(cell: Path, *more: str) -> list[str]:
+    """The server as a process of its own."""
+    sets = [part for each in QUICK for part in ("--set", each)]
+    run = "from runner.cli.main import main; main()"
+    return [sys.executable, "-c", run, "mcp", "--cell", str(cell), "--seed", "13", *sets, *more]
+
+
+def stdio_parameters(cell: Path) -> StdioServerParameters:
+    command, *arguments = command_of(cell)
+    return StdioServerParameters(command=command, args=arguments, env={"PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+def check_given_back(cell: Path) -> None:
+    """Nobody holds the cell any more, and the last sitting ended as it should."""
+    with CellLock(cell):
+        log = RunStore(cell / "runs").open("latest").log
+    assert log.agent.ended.by == "released"
+    assert log.ending.at_rest is True
+
+
+async def signal_the_holder(cell: Path, number: int) -> int:
+    """Ask the process that has the cell to end, twice as impatient people do; wait until the cell is free; its pid."""
+    pid = json.loads((cell / "cell.lock.json").read_text(encoding="utf-8"))["pid"]
+    os.kill(pid, number)
+    await anyio.sleep(0.5)
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+    with anyio.fail_after(180):
+        while True:
+            with suppress(CellBusy), CellLock(cell):
+                return pid
+            await anyio.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_stdio_server_whose_client_keeps_its_end_open(cell_copy, number):
+    async def talk():
+        async with Client(stdio_parameters(cell_copy)) as client:
+            assert "lease" in text_of(await client.call_tool("take_arm", {}))
+            pid = await signal_the_holder(cell_copy, number)
+            with anyio.fail_after(60), suppress(ProcessLookupError):
+                while True:
+                    os.kill(pid, 0)
+                    await anyio.sleep(0.1)
+
+    anyio.run(talk)
+    check_given_back(cell_copy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_an_http_server_with_the_arm_at_rest(cell_copy, number):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = command_of(cell_copy, "--http", "--port", "0", "--json")
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
+        told = ""
+        while not told.rstrip().endswith("}"):
+            told += server.stdout.readline()
+        url = json.loads(told)["url"]
+
+        async def talk():
+            async with Client(url) as client:
+                assert "lease" in text_of(await client.call_tool("take_arm", {}))
+                await signal_the_holder(cell_copy, number)
+
+        with suppress(BaseExceptionGroup, OSError):  # the client is cut off
+            anyio.run(talk)
+        assert server.wait(60) == 0
+    check_given_back(cell_copy)
+
+
 @pytest.mark.slow
 def test_the_real_client_calls_every_tool_over_stdio_and_its_death_frees_the_arm(cell_copy):
-    sets = [part for each in QUICK for part in ("--set", each)]
-    arguments = [
-        "-c",
-        "from runner.cli.main import main; main()",
-        "mcp",
-        "--cell",
-        str(cell_copy),
-        "--seed",
-        "13",
-        *sets,
-    ]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=arguments, env={"PYTHONPATH": os.pathsep.join(sys.path)}
-    )
+    parameters = stdio_parameters(cell_copy)
 
     async def talk():
         async with Client(parameters) as client:
@@ -136,10 +224,7 @@ def test_the_real_client_calls_every_tool_over_stdio_and_its_death_frees_the_arm
 
     check_all_told = anyio.run(talk)
     assert check_all_told["end"]["result"] == "completed"
-    with CellLock(cell_copy):  # the server has ended with its client, and nobody holds the cell
-        log = RunStore(cell_copy / "runs").open("latest").log
-    assert log.agent.ended.by == "released"
-    assert log.ending.at_rest is True
+    check_given_back(cell_copy)  # the server has ended with its client
 
 
 @pytest.fixture
