@@ -7,7 +7,7 @@ quickest. It sends nothing, and what it says is a forecast: the trial is judged 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from time import monotonic
@@ -47,18 +47,22 @@ class Rehearsed:
 class Rehearsal:
     """Tries picks of one cell. Keeps nothing between two rehearsals but the scene."""
 
-    def __init__(self, arm: ArmModel, config: Config, drive: Profile) -> None:
+    def __init__(self, arm: ArmModel, config: Config, drive: Callable[[], Profile]) -> None:
         """Store what tries are made with.
 
         Args:
             arm: as the planner has it.
-            drive: how its joints lag, as fitted or as recorded of such an arm.
+            drive: gives how its joints lag, as fitted or as recorded of such an arm; asked at the first rehearsal only.
         """
-        self._arm, self._config, self._drive = arm, config, drive
+        self._arm, self._config, self._drive_of = arm, config, drive
 
     @cached_property
     def _scene(self) -> Scene:
         return nominal_scene(self._config)
+
+    @cached_property
+    def _drive(self) -> Profile:
+        return self._drive_of()
 
     def pick(
         self,
@@ -82,6 +86,7 @@ class Rehearsal:
 
         Raises:
             ArmWithoutTwin: the arm's file lacks what physics needs. PhysicsDiverged: the numbers can't be used.
+            CalibrationUnreadable: what was fitted to the arm's drive can't be used.
         """
         settings, began_s = self._config.rehearse, monotonic()
         doubt = doubt_of(settings, self._drive, seen_spread_mm=seen_spread_mm)

@@ -22,6 +22,7 @@ from runs.schema.detection import BlockDetection
 from runs.schema.geometry import TablePoint
 from runs.schema.rehearsal import Foretold
 from runs.schema.verdict import Verdict
+from vision.errors import CalibrationUnreadable
 
 FAR_M = 0.27  # from the base axis: beyond it few postures are left
 NEAR_BOX_MM = 12.0  # of the way to the box's walls
@@ -52,7 +53,7 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
             because=because,
             seen_spread_mm=seen.block.spread_mm or 0.0,
         )
-    except TwinError as error:
+    except (TwinError, CalibrationUnreadable) as error:
         trial.book.note(f"not rehearsed: {error.message}")
         return plan
     trial.book.add(found.record)

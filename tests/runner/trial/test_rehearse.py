@@ -67,6 +67,14 @@ def test_a_twin_that_breaks_down_leaves_the_planners_own_way(play, monkeypatch):
     assert any("not rehearsed" in note.text and "made up" in note.text for note in played.log.notes)
 
 
+def test_a_fit_that_is_damaged_hurts_only_the_rehearsal(play, cell_copy):
+    (cell_copy / "calibration" / "drive.json").write_text("{", encoding="utf-8")
+    log = play(overrides=['rehearse.policy="always"', *FEW], dry_run=True).log
+    assert log.rehearsals == ()
+    assert any("not rehearsed" in note.text and "drive.json" in note.text for note in log.notes)
+    assert "stage6" in log.stages
+
+
 def test_an_ordinary_pick_is_in_no_doubt_and_each_doubt_is_said(prepared_cell, config, base):
     planner = open_tables(prepared_cell, config).planner(config)
 
