@@ -1,12 +1,12 @@
 """Trying a pick in the twin before the arm makes it, where the settings say so; and the forecast beside what came.
 
-A rehearsal chooses among ways that all pass the same checks; it lets nothing through and refuses nothing. Where it
-can't be held, the planner's own way is taken, and the log says why.
+A rehearsal chooses among ways that all pass the same checks and to which a clear path leads; it ends no trial. Where
+it can't be held, the planner's own way is taken, and the log says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import cos, radians, sin
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from runner.kinematics.frames import BaseInCell
 from runner.rehearse.rehearsal import Policy, forecast
+from runner.table.errors import NoWay, PlanningError
 from runner.table.plan import PickPlan
 from runner.table.postures import radius_m
 from runner.trial.trial import Seen, Trial
@@ -42,9 +43,9 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
     because = "; ".join(doubts) or "always"
     bench, obstacles = trial.bench, trial.bench.arm.obstacles
     yaw_deg, detected = seen.block.yaw_deg or 0.0, seen.block.xz_m
-    others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=detected)
-    plans = [plan, *islice(others, settings.choices - 1)]
     try:
+        others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=detected)
+        plans = [plan, *islice(_in_reach(trial, others), settings.choices - 1)]
         found = bench.rehearsal.pick(
             plans,
             obstacles,
@@ -53,12 +54,23 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
             because=because,
             seen_spread_mm=seen.block.spread_mm or 0.0,
         )
-    except (TwinError, CalibrationUnreadable) as error:
+    except (TwinError, PlanningError, CalibrationUnreadable) as error:
         trial.book.note(f"not rehearsed: {error.message}")
         return plan
     trial.book.add(found.record)
     trial.rehearsed = found
     return found.plan
+
+
+def _in_reach(trial: Trial, ways: Iterable[PickPlan]) -> Iterator[PickPlan]:
+    """Those to whose beginning a clear path leads from where the arm stands: no other is worth trying."""
+    bench, here_deg = trial.bench, trial.here_deg()
+    for way in ways:
+        try:
+            bench.planner.plan_transfer(here_deg, way.path_deg[0], bench.arm.obstacles)
+        except NoWay:
+            continue
+        yield way
 
 
 def doubts_about(
