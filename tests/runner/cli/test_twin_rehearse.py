@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import cv2
@@ -65,6 +66,11 @@ def test_a_fit_is_kept_only_where_it_made_the_twin_truer_and_parity_uses_it(tria
     kept = trialcell("twin", "fit", "--cell", rehearsed_cell, "--log", name, "--seeds", 1)
     assert "the twin was off by" in kept.out
     assert (rehearsed_cell / "calibration" / "drive.json").exists()
+    file = rehearsed_cell / "calibration" / "drive.json"
+    once = json.loads(file.read_text(encoding="utf-8"))
+    again = trialcell("twin", "fit", "--cell", rehearsed_cell, "--log", name, "--seeds", 1, "--json")
+    assert (again.code, again.object["before"], again.object["truer"]) == (1, "fitted", False)
+    assert json.loads(file.read_text(encoding="utf-8"))["offset_deg"] == once["offset_deg"]
     before, after = (
         trialcell("twin", "parity", "--cell", rehearsed_cell, "--log", name, "--seeds", 1, "--json", *way).object
         for way in ((), ("--fitted",))
