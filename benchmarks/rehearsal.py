@@ -219,7 +219,9 @@ def speed(tries: int = 64) -> dict[str, float]:
     walls, cpus, motion_s = [], [], 0.0
     for _ in range(5):
         wall, cpu = time.perf_counter(), time.process_time()
-        out = try_picks(Many(scene, tries), [p.path_deg for p in plans], which, off.rows(rows), obstacles, config)
+        out = try_picks(
+            Many(scene, tries), planner.arm, [p.path_deg for p in plans], which, off.rows(rows), obstacles, config
+        )
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
         motion_s = out.motion_s

@@ -212,7 +212,7 @@ def rub_of(picks: Sequence[tuple[PickInLog, PickPlan]], planner: Planner, config
         assert pick.obstacles.block is not None
         there = replace(pick.obstacles.block, xz_m=(x - dx / 1000.0, z - dz / 1000.0))
         among = replace(pick.obstacles, block=there)
-        out = try_picks(many, [plan.path_deg], np.zeros(n, np.intp), off, among, config)
+        out = try_picks(many, planner.arm, [plan.path_deg], np.zeros(n, np.intp), off, among, config)
         rate = (out.picked.reshape(len(FRICTIONS), _TRIES).sum(axis=1) + 0.5) / (_TRIES + 1.0)
         total += np.log(rate if pick.verdict == "yes" else 1.0 - rate)
     return Rubbed(tuple(round(float(v), 3) for v in total), len(picks))

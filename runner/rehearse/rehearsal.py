@@ -139,7 +139,7 @@ class Rehearsal:
             many = Many(self._scene, len(part) * len(rows))
             which = np.repeat(np.arange(len(part)), len(rows))
             paths = [plans[way].path_deg for way in part]
-            out = try_picks(many, paths, which, off.rows(np.tile(rows, len(part))), obstacles, self._config)
+            out = try_picks(many, self._arm, paths, which, off.rows(np.tile(rows, len(part))), obstacles, self._config)
             for place, way in enumerate(part):
                 tally.parts[way].append(out.rows(which == place))
 
