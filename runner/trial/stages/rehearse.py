@@ -7,7 +7,7 @@ it can't be held, the planner's own way is taken, and the log says why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from math import cos, radians, sin
 
 import numpy as np
@@ -45,9 +45,9 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
     yaw_deg, detected = seen.block.yaw_deg or 0.0, seen.block.xz_m
     try:
         others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=detected)
-        plans = [plan, *islice(_in_reach(trial, others), settings.choices - 1)]
+        ways = chain((plan,), islice(_in_reach(trial, others), settings.choices - 1))
         found = bench.rehearsal.pick(
-            plans,
+            ways,
             obstacles,
             attempt=trial.attempt,
             policy=policy,
