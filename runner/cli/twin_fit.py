@@ -56,7 +56,9 @@ def fit(
 
     out = Output(as_json=json)
     opened = open_cell(cell, set_ or [])
-    logs = _logs(opened, log, last)
+    logs, left_out = _logs(opened, log, last)
+    for why in left_out:
+        out.aside.print(f"left out: {why}", style="yellow", markup=False, highlight=False)
     told = {log.provenance.profile for log in logs if log.provenance is not None}
     own = profile or (next(iter(told)) if len(told) == 1 else None)
     if profile is not None and profile not in PROFILES:
@@ -85,21 +87,34 @@ def fit(
             file = file.model_copy(update={"pad_friction": rubbed.best, "picks": rubbed.picks})
     keeping = to_keep(file, existing)
     kept = None if keeping is None or dry_run else save(keeping, opened.calibration_dir)
-    answer = {**file.model_dump(mode="json"), "truer": file.truer, "kept": None if kept is None else str(kept)}
+    answer = {
+        **file.model_dump(mode="json"),
+        "left_out": left_out,
+        "truer": file.truer,
+        "kept": None if kept is None else str(kept),
+    }
     out.answer(answer | ({} if rubbed is None else {"friction": _likely(rubbed)}), *_told(file, rubbed, kept))
     return 0 if file.truer else 1
 
 
-def _logs(opened: Cell, named: list[str] | None, last: int) -> list[RunLog]:
+def _logs(opened: Cell, named: list[str] | None, last: int) -> tuple[list[RunLog], list[str]]:
+    """The runs to fit to, and why some of the last were left out; one that was named must be readable."""
     from runner.twin.drive_fit import TooFewMoves
+    from runs.errors import RecordError
     from runs.store import RunStore, open_any
 
     store = RunStore(opened.runs_dir)
-    names = named or [entry.run_id for entry in store.list()][-last:]
-    logs = [open_any(name, store).log for name in names]
+    logs, left_out = [], []
+    for name in named or [entry.run_id for entry in store.list()][-last:]:
+        try:
+            logs.append(open_any(name, store).log)
+        except RecordError as error:
+            if named:
+                raise
+            left_out.append(f"{name}: {error.message}")
     if not logs:
         raise TooFewMoves(0)
-    return logs
+    return logs, left_out
 
 
 def _rub(opened: Cell, logs: list[RunLog], file: DriveFile) -> Rubbed:
