@@ -2,7 +2,7 @@
 
 Every trial is one in the twin's `field` profile whose pads and table rub as nobody told (drawn anew for each trial) and
 whose block is nudged after it was seen (so where it is, is not known better than that). Each is run twice, alike in
-everything but the rehearsal: without it, which is the shipped default with calibration and corrections on, and with it.
+everything but the rehearsal: without it, as shipped with the camera calibrated and corrections on, and with it.
 `--lessons` trials teach the corrections first. The rehearsal knows the spreads (`--nudge-mm`, `--nudge-deg`), not the
 draws. Prints a table and how the foretold rates compare with what came; with --json one object. Results in the twin.
 """
@@ -158,7 +158,7 @@ def foretold(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="1-10", help="for each kind of place, for example 1-75")
+    parser.add_argument("--seeds", default="1-10", help="for each kind of place, for example 101-175")
     parser.add_argument("--place", action="append", choices=PLACES)
     parser.add_argument("--tries", type=int, default=128)
     parser.add_argument("--nudge-mm", type=float, default=4.0)
@@ -219,7 +219,9 @@ def speed(tries: int = 64) -> dict[str, float]:
     walls, cpus, motion_s = [], [], 0.0
     for _ in range(5):
         wall, cpu = time.perf_counter(), time.process_time()
-        out = try_picks(Many(scene, tries), [p.path_deg for p in plans], which, off.rows(rows), obstacles, config)
+        out = try_picks(
+            Many(scene, tries), planner.arm, [p.path_deg for p in plans], which, off.rows(rows), obstacles, config
+        )
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
         motion_s = out.motion_s

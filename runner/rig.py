@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -158,7 +159,7 @@ def _bench(
         detect=detect_settings(config),
         judge=trial_judge(config),
         planner=tables.planner(config, arm_model, base),
-        rehearsal=Rehearsal(arm_model, config, drive_of(cell.calibration_dir, model_name(config))),
+        rehearsal=Rehearsal(arm_model, config, partial(drive_of, cell.calibration_dir, model_name(config))),
         corrections=CorrectionFile(cell.folder),
         belongs_to=belonging,
         rule=rule_of(config),

@@ -82,7 +82,7 @@ def rehearse(sitting: Sitting, asked: RehearseIn) -> Result:
         block_yaw_deg=asked.yaw_deg,
     )
     record = bench.rehearsal.pick(
-        ways_to(bench, bench.planner.plan_pick(target, asked.yaw_deg, obstacles), target, asked.yaw_deg, obstacles),
+        ways_to(trial, bench.planner.plan_pick(target, asked.yaw_deg, obstacles), target, asked.yaw_deg, obstacles),
         obstacles,
         attempt=trial.attempt,
         policy="asked",

@@ -30,7 +30,9 @@ def fit(
     ] = False,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the twin is now; by default as the logs say, else field."),
+        typer.Option(
+            metavar="NAME", help="What the twin is now; by default as fitted before, else as the logs say, else field."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Keep nothing.")] = False,
     set_: SetOption = None,
@@ -42,20 +44,31 @@ def fit(
     Kept in the cell's calibration as drive.json, which rehearsals and `twin parity --fitted` use. Where the fit makes
     the twin no truer (exit code 1), sag, dead band and lag stay as they are.
     """
+    from dataclasses import replace
+
+    from runner.arm_calibration import model_name
     from runner.cell import open_cell
-    from runner.rehearse.fit_twin import fit_twin
+    from runner.rehearse.fit_twin import fit_twin, to_keep
     from runner.table.postures import arm_of
+    from runner.twin.drive_file import has_drive_file, load_drive_file
     from runner.twin.profiles import FIELD, PROFILES
     from vision.calibration.kept import save
 
     out = Output(as_json=json)
     opened = open_cell(cell, set_ or [])
-    logs = _logs(opened, log, last)
+    logs, left_out = _logs(opened, log, last)
+    for why in left_out:
+        out.aside.print(f"left out: {why}", style="yellow", markup=False, highlight=False)
     told = {log.provenance.profile for log in logs if log.provenance is not None}
     own = profile or (next(iter(told)) if len(told) == 1 else None)
     if profile is not None and profile not in PROFILES:
         raise typer.BadParameter(f"--profile is one of {', '.join(PROFILES)}; got {profile!r}")
+    existing = load_drive_file(opened.calibration_dir) if has_drive_file(opened.calibration_dir) else None
+    if existing is not None and existing.arm_model != model_name(opened.config):
+        existing = None
     before = PROFILES.get(own or "", FIELD)
+    if existing is not None and profile is None:
+        before = replace(existing.profile, zero_sigma_deg=0.0)  # as the fit itself is held against the moves
     arm, _ = arm_of(opened.config)
     with out.aside.status("fitting the twin") as status:
         file = fit_twin(
@@ -72,23 +85,36 @@ def fit(
             status.update("trying the picks of these runs with other frictions")
             rubbed = _rub(opened, logs, file)
             file = file.model_copy(update={"pad_friction": rubbed.best, "picks": rubbed.picks})
-    truer = file.after_deg < file.before_deg
-    kept = save(file, opened.calibration_dir) if (truer or file.left_deg) and not dry_run else None
-    answer = {**file.model_dump(mode="json"), "truer": truer, "kept": None if kept is None else str(kept)}
-    out.answer(answer | ({} if rubbed is None else {"friction": _likely(rubbed)}), *_told(file, rubbed, kept, truer))
-    return 0 if truer else 1
+    keeping = to_keep(file, existing)
+    kept = None if keeping is None or dry_run else save(keeping, opened.calibration_dir)
+    answer = {
+        **file.model_dump(mode="json"),
+        "left_out": left_out,
+        "truer": file.truer,
+        "kept": None if kept is None else str(kept),
+    }
+    out.answer(answer | ({} if rubbed is None else {"friction": _likely(rubbed)}), *_told(file, rubbed, kept))
+    return 0 if file.truer else 1
 
 
-def _logs(opened: Cell, named: list[str] | None, last: int) -> list[RunLog]:
+def _logs(opened: Cell, named: list[str] | None, last: int) -> tuple[list[RunLog], list[str]]:
+    """The runs to fit to, and why some of the last were left out; one that was named must be readable."""
     from runner.twin.drive_fit import TooFewMoves
+    from runs.errors import RecordError
     from runs.store import RunStore, open_any
 
     store = RunStore(opened.runs_dir)
-    names = named or [entry.run_id for entry in store.list()][-last:]
-    logs = [open_any(name, store).log for name in names]
+    logs, left_out = [], []
+    for name in named or [entry.run_id for entry in store.list()][-last:]:
+        try:
+            logs.append(open_any(name, store).log)
+        except RecordError as error:
+            if named:
+                raise
+            left_out.append(f"{name}: {error.message}")
     if not logs:
         raise TooFewMoves(0)
-    return logs
+    return logs, left_out
 
 
 def _rub(opened: Cell, logs: list[RunLog], file: DriveFile) -> Rubbed:
@@ -107,7 +133,7 @@ def _likely(rubbed: Rubbed) -> dict[str, Any]:
     return {"picks": rubbed.picks, "log_likelihood": dict(zip(map(str, FRICTIONS), rubbed.log_likelihood, strict=True))}
 
 
-def _told(file: DriveFile, rubbed: Rubbed | None, kept: Any, truer: bool) -> list[Any]:
+def _told(file: DriveFile, rubbed: Rubbed | None, kept: Any) -> list[Any]:
     from rich.table import Table
     from rich.text import Text
 
@@ -133,12 +159,12 @@ def _told(file: DriveFile, rubbed: Rubbed | None, kept: Any, truer: bool) -> lis
         best = rubbed.best
         said = f"likeliest {best:g}" if best is not None else f"{rubbed.picks} picks hardly tell; as set"
         parts.append(Text(f"friction of the pads: {said}"))
-    mark = Text("✓ " if truer else "✗ ", style="green" if truer else "red")
+    mark = Text("✓ " if file.truer else "✗ ", style="green" if file.truer else "red")
     words = (
         f"on {file.held_out} moves that the fit had not seen the twin was off by {file.before_deg:.2f}° (rms, profile "
     )
     words += f"{file.before}) and is now by {file.after_deg:.2f}°"
-    if not truer:
+    if not file.truer:
         words = (
             f"on {file.held_out} moves left out the fit made the twin no truer than {file.before_deg:.2f}° (rms): its "
         )

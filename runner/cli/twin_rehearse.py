@@ -32,6 +32,8 @@ def rehearse(
     Where the camera measured the tip, the block lies where it was then seen to lie; nothing moves and the run's log
     stays as it is.
     """
+    from functools import partial
+
     from runner.arm_calibration import model_name
     from runner.cell import open_cell
     from runner.rehearse.hindsight import NothingToRehearse, picks_in, rehearse_again
@@ -47,7 +49,7 @@ def rehearse(
     picks = [pick for pick in picks_in(found, opened.config) if attempt in (None, pick.attempt)]
     if not picks:
         raise NothingToRehearse(found.run_id, f"it has no attempt {attempt}")
-    drive = drive_of(opened.calibration_dir, model_name(opened.config))
+    drive = partial(drive_of, opened.calibration_dir, model_name(opened.config))
     planner = open_tables(opened.folder, opened.config).planner(opened.config)
     rehearsal, choices = Rehearsal(planner.arm, opened.config, drive), opened.config.rehearse.choices
     again = []

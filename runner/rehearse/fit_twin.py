@@ -33,6 +33,11 @@ FEWEST_GRASPS = 6
 _GRASP = "stage4_pick"
 FRICTIONS = (0.02, 0.03, 0.045, 0.07, 0.12, 0.2, 0.4, 0.8)
 _TRIES = 8  # of each pick at each friction
+_MEASURED = {
+    "left_deg": ("left_deg", "left_sd_deg", "grasps"),
+    "tip_bias_mm": ("tip_bias_mm", "tip_sd_mm", "tips"),
+    "pad_friction": ("pad_friction", "picks"),
+}  # beside the drive: there where its first is
 _DETERMINED = 3.0  # times as likely as the worst, in natural logarithms: else the picks say too little
 
 
@@ -137,6 +142,32 @@ def fit_twin(
     )
 
 
+def to_keep(fit: DriveFile, existing: DriveFile | None) -> DriveFile | None:
+    """What is worth keeping of a fit where one may stand already; None where that is nothing.
+
+    A truer fit, with what it could not measure carried over from the existing file. One that is no truer leaves the
+    existing sag, dead band and lag as they are, with their errors and moves; only what it measured at grasps and tips
+    and of the pads is taken from it. Where nothing stands, the profile of before is kept for its grasps' sake.
+    """
+    if existing is None:
+        return fit if fit.truer or fit.left_deg else None
+    new, old = (
+        {
+            name: getattr(of, name)
+            for head, names in _MEASURED.items()
+            if getattr(of, head) not in (None, ())
+            for name in names
+        }
+        for of in (fit, existing)
+    )
+    if fit.truer:
+        return fit.model_copy(update=old | new)
+    if not new:
+        return None
+    source = f"{existing.source}; what was measured besides: {fit.source}"
+    return existing.model_copy(update={**new, "made_at": fit.made_at, "source": source})
+
+
 def left_at_grasps(
     logs: Sequence[RunLog],
 ) -> tuple[tuple[float, ...], tuple[float, ...], int]:
@@ -181,7 +212,7 @@ def rub_of(picks: Sequence[tuple[PickInLog, PickPlan]], planner: Planner, config
         assert pick.obstacles.block is not None
         there = replace(pick.obstacles.block, xz_m=(x - dx / 1000.0, z - dz / 1000.0))
         among = replace(pick.obstacles, block=there)
-        out = try_picks(many, [plan.path_deg], np.zeros(n, np.intp), off, among, config)
+        out = try_picks(many, planner.arm, [plan.path_deg], np.zeros(n, np.intp), off, among, config)
         rate = (out.picked.reshape(len(FRICTIONS), _TRIES).sum(axis=1) + 0.5) / (_TRIES + 1.0)
         total += np.log(rate if pick.verdict == "yes" else 1.0 - rate)
     return Rubbed(tuple(round(float(v), 3) for v in total), len(picks))

@@ -7,9 +7,10 @@ quickest. It sends nothing, and what it says is a forecast: the trial is judged 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import inf
 from time import monotonic
 from typing import Literal
 
@@ -47,22 +48,26 @@ class Rehearsed:
 class Rehearsal:
     """Tries picks of one cell. Keeps nothing between two rehearsals but the scene."""
 
-    def __init__(self, arm: ArmModel, config: Config, drive: Profile) -> None:
+    def __init__(self, arm: ArmModel, config: Config, drive: Callable[[], Profile]) -> None:
         """Store what tries are made with.
 
         Args:
             arm: as the planner has it.
-            drive: how its joints lag, as fitted or as recorded of such an arm.
+            drive: gives how its joints lag, as fitted or as recorded of such an arm; asked at the first rehearsal only.
         """
-        self._arm, self._config, self._drive = arm, config, drive
+        self._arm, self._config, self._drive_of = arm, config, drive
 
     @cached_property
     def _scene(self) -> Scene:
         return nominal_scene(self._config)
 
+    @cached_property
+    def _drive(self) -> Profile:
+        return self._drive_of()
+
     def pick(
         self,
-        plans: Sequence[PickPlan],
+        ways: Iterable[PickPlan],
         obstacles: Obstacles,
         *,
         attempt: int,
@@ -74,7 +79,7 @@ class Rehearsal:
         """Try these ways and choose one.
 
         Args:
-            plans: at least one; the first is the planner's own.
+            ways: at least one; the first is the planner's own. Planning the others counts as time of the rehearsal.
             obstacles: with block and box as they were seen.
             because: what the rehearsal is for, for the log.
             seen_spread_mm: how far apart the captures saw the block.
@@ -82,8 +87,10 @@ class Rehearsal:
 
         Raises:
             ArmWithoutTwin: the arm's file lacks what physics needs. PhysicsDiverged: the numbers can't be used.
+            CalibrationUnreadable: what was fitted to the arm's drive can't be used.
         """
-        settings, began_s = self._config.rehearse, monotonic()
+        settings, clock = self._config.rehearse, _Time(self._limit_s(policy))
+        plans = list(clock.while_left(ways))
         doubt = doubt_of(settings, self._drive, seen_spread_mm=seen_spread_mm)
         if block_sd_mm is not None:
             doubt = replace(doubt, block_mm=(block_sd_mm, block_sd_mm))
@@ -94,12 +101,12 @@ class Rehearsal:
         off = draw(doubt, per_way + rest // finalists, self._arm.n_joints, seed)
         order = np.arange(len(off))
         tally = _Tally([[] for _ in plans])
-        self._try(plans, range(len(plans)), order[:per_way], off, obstacles, tally)
-        cut_short = monotonic() - began_s > settings.limit_s
-        if not cut_short and len(order) > per_way:
-            kept = sorted({0, *tally.best_first(plans)[:_KEPT]})
-            self._try(plans, kept, order[per_way:], off, obstacles, tally)
-        choices = tuple(self._choice(plan, tally.of(i)) for i, plan in enumerate(plans))
+        self._try(plans, range(len(plans)), order[:per_way], off, obstacles, tally, clock)
+        if len(order) > per_way and not clock.is_up():
+            kept = sorted({0, *tally.best_first()[:_KEPT]})
+            self._try(plans, kept, order[per_way:], off, obstacles, tally, clock)
+        tried = tally.tried
+        choices = tuple(self._choice(plans[way], tally.of(way)) for way in tried)
         chosen = chosen_of(choices)
         record = RehearsalRecord(
             attempt=attempt,
@@ -109,14 +116,19 @@ class Rehearsal:
             seed=seed,
             tries=sum(choice.tries for choice in choices),
             motion_s=max(part.motion_s for parts in tally.parts for part in parts),
-            wall_s=round(monotonic() - began_s, 3),
-            cut_short=cut_short,
+            wall_s=round(clock.spent_s, 3),
+            cut_short=clock.cut_short,
             doubt=asdict(doubt),
             choices=choices,
             chosen=choices[chosen].name,
             why=why_chosen(choices, chosen),
         )
-        return Rehearsed(plans[chosen], record, tally.of(chosen))
+        return Rehearsed(plans[tried[chosen]], record, tally.of(tried[chosen]))
+
+    def _limit_s(self, policy: Policy) -> float:
+        """Only where an arm of metal waits does the wall clock count: else the same seed is the same rehearsal."""
+        waits = self._config.arm.kind != "twin" and policy != "asked"
+        return self._config.rehearse.limit_s if waits else inf
 
     def _try(
         self,
@@ -126,15 +138,22 @@ class Rehearsal:
         off: Disturbances,
         obstacles: Obstacles,
         tally: _Tally,
+        clock: _Time,
     ) -> None:
-        """All of these ways meet these disturbances; so many copies at once that no way is cut in two."""
+        """These ways meet these disturbances, so many copies at once, until all have or time is up."""
+        if len(rows) > _AT_ONCE:
+            for at in range(0, len(rows), _AT_ONCE):
+                self._try(plans, ways, rows[at : at + _AT_ONCE], off, obstacles, tally, clock)
+            return
         together = max(1, _AT_ONCE // len(rows))
         for at in range(0, len(ways), together):
+            if tally.tried and clock.is_up():
+                return
             part = ways[at : at + together]
             many = Many(self._scene, len(part) * len(rows))
             which = np.repeat(np.arange(len(part)), len(rows))
             paths = [plans[way].path_deg for way in part]
-            out = try_picks(many, paths, which, off.rows(np.tile(rows, len(part))), obstacles, self._config)
+            out = try_picks(many, self._arm, paths, which, off.rows(np.tile(rows, len(part))), obstacles, self._config)
             for place, way in enumerate(part):
                 tally.parts[way].append(out.rows(which == place))
 
@@ -159,6 +178,29 @@ class Rehearsal:
         )
 
 
+class _Time:
+    """What a rehearsal has spent of its time, and whether anything was left out for want of it."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s, self._began_s, self.cut_short = limit_s, monotonic(), False
+
+    @property
+    def spent_s(self) -> float:
+        return monotonic() - self._began_s
+
+    def is_up(self) -> bool:
+        """Asked before more is done, which is then left out."""
+        self.cut_short |= self.spent_s > self._limit_s
+        return self.cut_short
+
+    def while_left(self, ways: Iterable[PickPlan]) -> Iterator[PickPlan]:
+        """These ways, the first in any case."""
+        for way in ways:
+            yield way
+            if self.is_up():
+                return
+
+
 @dataclass(frozen=True, slots=True)
 class _Tally:
     """What came of each way so far."""
@@ -169,12 +211,15 @@ class _Tally:
         """Everything that came of it."""
         return Outcomes.joined(self.parts[way])
 
-    def best_first(self, plans: Sequence[PickPlan]) -> list[int]:
+    @property
+    def tried(self) -> list[int]:
+        """The ways that were tried at all."""
+        return [way for way, parts in enumerate(self.parts) if parts]
+
+    def best_first(self) -> list[int]:
         """The ways, by how often they worked, then by their room."""
-        outs = [self.of(way) for way in range(len(plans))]
-        return sorted(
-            range(len(plans)), key=lambda way: (-outs[way].picked.mean(), -float(np.median(outs[way].margin_mm)))
-        )
+        outs = {way: self.of(way) for way in self.tried}
+        return sorted(outs, key=lambda way: (-outs[way].picked.mean(), -float(np.median(outs[way].margin_mm))))
 
 
 def chosen_of(choices: Sequence[Choice]) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from runner.config import Config
 from runner.kinematics.model import FloatArray
-from runner.rehearse.nominal import nominal_config
+from runner.rehearse.nominal import nominal_twin
 from runner.rehearse.outline import arm_outlines_px, outline_off_px
 from runner.twin.profiles import PERFECT
 from runner.twin.setup import Twin
@@ -130,7 +130,7 @@ def sync(
         raise NothingToSync("neither block nor box is seen")
     placed_block, placed_box = (_placed(thing, plane_mm) for thing in (block, box))
     seen = np.median(np.stack(pictures), axis=0).astype(np.uint8) if len(pictures) > 1 else pictures[0]
-    twin = Twin(nominal_config(config), profile=PERFECT)
+    twin = nominal_twin(config)
     try:
         _set_up(twin, placed_block, placed_box, joints_deg)
         lamp, light = _lamp(twin, seen, view, (placed_block, placed_box))

@@ -69,6 +69,7 @@ _COLUMNS = ("picked", "margin_mm", "pushed_mm", "tip_mm", "opening_mm")
 
 def try_picks(
     many: Many,
+    arm: ArmModel,
     paths_deg: Sequence[FloatArray],
     which: IntArray,
     off: Disturbances,
@@ -78,6 +79,7 @@ def try_picks(
     """Carry out tries, one in each copy.
 
     Args:
+        arm: as the planner has it: with the gripper where it was calibrated to sit, as in the scene.
         paths_deg: straight moves to the block, each (k, n_joints) from the approach pose to the grasp.
         which: (n,): the path of each try.
         off: of n rows.
@@ -86,7 +88,7 @@ def try_picks(
     Raises:
         PhysicsDiverged: a try's numbers can't be used.
     """
-    arm, base = many.scene.arm, many.scene.base
+    base = many.scene.base
     gripper, period_s = gripper_of(arm), STEPS * many.dt_s
     near = [near_end(path, arm) for path in paths_deg]
     rates = _rates(arm, config)
@@ -103,7 +105,7 @@ def try_picks(
         driver.step(row, error, jaws)
     for row in down[-settling:, which]:
         driver.step(row, error, jaws, waited=True)
-    margin, met = _room_mm(many, config.block.side_mm), many.middle_m("block")
+    margin, met = _room_mm(many, arm, config.block.side_mm), many.middle_m("block")
     tool = tool_pose(np.degrees(many.joints_rad), arm)[:, :3, 3]
 
     goal = theta_from_value_rad(config.gripper.grip_value, gripper)
@@ -194,9 +196,8 @@ def _padded(ways: list[FloatArray], still: int) -> FloatArray:
     return np.stack([np.vstack([way, np.tile(way[-1], (longest - len(way), 1))]) for way in ways], axis=1)
 
 
-def _room_mm(many: Many, side_mm: float) -> FloatArray:
+def _room_mm(many: Many, arm: ArmModel, side_mm: float) -> FloatArray:
     """Between the open jaws, beside the block on its narrower side; below 0 where it reaches into a jaw."""
-    arm = many.scene.arm
     T = tool_pose(np.degrees(many.joints_rad), arm)
     jaws = T[:, :3, 0]
     across = np.abs(np.einsum("ij,ijk->ik", jaws, many.turn("block"))).sum(axis=1) * side_mm / 2.0

@@ -17,7 +17,7 @@ class RehearseSettings(Section):
     )
     tries: int = Field(128, ge=16, le=2048, description="tries of one rehearsal, over all ways")
     choices: int = Field(12, ge=2, le=40, description="most ways that are tried")
-    limit_s: float = Field(20.0, gt=0, description="a rehearsal that takes longer decides by what it has")
+    limit_s: float = Field(20.0, gt=0, description="where an arm of metal waits: then what was tried so far decides")
     seed: int = Field(1, ge=0, description="of the disturbances; the attempt's number is added")
     block_sd_mm: float = Field(2.0, ge=0, description="spread of where the block is; what captures differ by is added")
     block_sd_deg: float = Field(3.0, ge=0, description="spread of how it is turned")

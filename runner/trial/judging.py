@@ -96,17 +96,17 @@ def _overridden(trial: Trial, own: Verdict) -> Verdict:
     if not settings.dist_override_is_no or own.audit.judge == PERSON or not _too_far(trial, own):
         return own
     assert trial.tip is not None
-    assert trial.tip.diff is not None
-    far, limit = f"{trial.tip.diff.dist_mm:.0f} mm", f"{settings.dist_override_mm:g} mm"
+    far, limit = f"{trial.tip.missed_dist_mm:.0f} mm", f"{settings.dist_override_mm:g} mm"
     why = f"the tip was measured {far} from the block (limit {limit}), though {own.audit.judge} says yes: {own.reason}"
     return own.model_copy(update={"verdict": "no", "confidence": None, "reason": why})
 
 
 def _too_far(trial: Trial, verdict: Verdict) -> bool:
     """A yes although the tip was measured farther from the block than the limit: flagged for a person."""
-    if verdict.verdict != "yes" or verdict.stage != "pick" or trial.tip is None or trial.tip.diff is None:
+    if verdict.verdict != "yes" or verdict.stage != "pick" or trial.tip is None:
         return False
-    return trial.tip.diff.dist_mm > trial.bench.config.trial.dist_override_mm
+    missed_mm = trial.tip.missed_dist_mm
+    return missed_mm is not None and missed_mm > trial.bench.config.trial.dist_override_mm
 
 
 def _none(judge: str, stage: JudgedStage, attempt: int, code: str, reason: str) -> Verdict:

@@ -45,6 +45,11 @@ class DriveFile(Kept):
     picks: int = 0
 
     @property
+    def truer(self) -> bool:
+        """Whether the fit made the twin truer on the moves left out."""
+        return self.after_deg < self.before_deg
+
+    @property
     def profile(self) -> Profile:
         """As the twin takes it; zeros that no encoder sees are not in it."""
         return Profile(

@@ -50,7 +50,15 @@ class BoardPlace:
 class Twin:
     """One digital twin. `arm`, `clock` and `camera` are a trial's; the rest is for those who set up and score."""
 
-    def __init__(self, config: Config, *, extra_blocks: Sequence[str] = (), profile: Profile | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        extra_blocks: Sequence[str] = (),
+        profile: Profile | None = None,
+        tool_off_mm: tuple[float, float, float] | None = None,
+    ) -> None:
+        """Build it; `tool_off_mm` (last link's frame): the gripper beside its place, else as on the desk."""
         self.config = config
         self._profile = profile = profile or PROFILES[config.twin.profile]
         board = config.calibration
@@ -59,7 +67,7 @@ class Twin:
         self._board_size_m = sheet.shape[1] / BOARD_PX_PER_M, sheet.shape[0] / BOARD_PX_PER_M
         arm = load_arm(config.arm.model)
         desk = Desk.of(profile, arm.n_joints, config.twin.desk_seed, config.twin.slip_deg[: arm.n_joints])
-        x, y, z = desk.tool_mm.tolist()
+        x, y, z = desk.tool_mm.tolist() if tool_off_mm is None else tool_off_mm
         self.world = World(build_scene(config, arm, self._board_size_m, extra_blocks, tool_off_mm=(x, y, z)))
         made_of = self.world.scene.xml + config.arm.model_dump_json() + config.twin.model_dump_json()
         self._settings_hash = sha256(made_of.encode()).hexdigest()

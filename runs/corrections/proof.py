@@ -87,7 +87,7 @@ class Proof(Record):
 def outcome_of(log: RunLog) -> Outcome:
     """What a trial says in a proof, by what stands of its verdicts today; an agent's sitting says nothing."""
     result = standing_result(log)
-    tip = next((one.diff.dist_mm for one in log.tip_measurements if one.diff is not None), None)
+    tip = next((one.missed_dist_mm for one in log.tip_measurements if one.diff is not None), None)
     if log.dry_run or log.agent is not None or result not in COUNTED:
         return Outcome(run_id=log.run_id, succeeded=None, tip_mm=None)
     first = result == "completed" and max((one.attempt for one in log.pick_attempts), default=1) == 1

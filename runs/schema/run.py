@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Any, Literal
 
 from pydantic import Field
@@ -162,6 +163,13 @@ class TipMeasurement(Record):
             return None
         dx, dz = self.beside_mm or (0.0, 0.0)
         return self.diff.dx_mm - dx, self.diff.dz_mm - dz
+
+    @property
+    def missed_dist_mm(self) -> float | None:
+        """How far that is: the figure that limits are held against."""
+        if self.missed_mm is None or self.diff is None:
+            return None
+        return self.diff.dist_mm if self.beside_mm is None else hypot(*self.missed_mm)
 
 
 class DriftRecord(Record):

@@ -123,11 +123,11 @@ def _model(trial: Trial) -> CorrectionModel:
 def _missed_mm(trial: Trial) -> tuple[float, float] | None:
     """By how much the attempt before missed, as the camera saw it, where that explains why its pick was judged no."""
     tip, attempts = trial.tip, trial.book.log.pick_attempts
-    if not trial.bench.config.corrections.retry or tip is None or tip.diff is None or not attempts:
+    if not trial.bench.config.corrections.retry or tip is None or tip.missed_dist_mm is None or not attempts:
         return None
     if tip.attempt != trial.attempt - 1 or attempts[-1].verdict != "no":
         return None
-    if tip.diff.dist_mm > trial.bench.config.trial.dist_override_mm:
+    if tip.missed_dist_mm > trial.bench.config.trial.dist_override_mm:
         return None
     return tip.missed_mm
 

@@ -61,11 +61,11 @@ def _why_not(trial: Trial, ending: Ending) -> str | None:
     pick = trial.book.log.judgments.get("pick")
     if pick is None or pick.verdict != "yes":
         return "the pick was not judged yes"
-    if trial.tip is None or trial.tip.diff is None:
+    if trial.tip is None or trial.tip.missed_dist_mm is None:
         return "no tip measurement" + (f": {trial.tip.reason}" if trial.tip is not None and trial.tip.reason else "")
     limit_mm = trial.bench.config.trial.dist_override_mm
-    if trial.tip.diff.dist_mm > limit_mm:
-        return f"the tip was measured {trial.tip.diff.dist_mm:.0f} mm off: not believed (limit {limit_mm:.0f} mm)"
+    if trial.tip.missed_dist_mm > limit_mm:
+        return f"the tip was measured {trial.tip.missed_dist_mm:.0f} mm off: not believed (limit {limit_mm:.0f} mm)"
     spread_mm, most_mm = _spread_mm(trial), trial.bench.config.corrections.spread_mm
     if spread_mm > most_mm:
         return f"the block was seen in places {spread_mm:.1f} mm apart: not believed (limit {most_mm:g} mm)"
@@ -85,9 +85,9 @@ def _contradiction(trial: Trial) -> str | None:
     if state.live is None or use is None or not use.applied or use.model != state.live.content_hash or tip is None:
         return None
     limit_mm = trial.bench.config.corrections.contradiction_mm
-    if tip.diff is None or tip.diff.dist_mm <= limit_mm:
+    if tip.missed_dist_mm is None or tip.missed_dist_mm <= limit_mm:
         return None
     return (
-        f"the tip was measured {tip.diff.dist_mm:.0f} mm off although the correction is a proved one: not believed "
+        f"the tip was measured {tip.missed_dist_mm:.0f} mm off although the correction is a proved one: not believed "
         f"(limit {limit_mm:g} mm); if this goes on, something has moved: trialcell calibrate plane"
     )

@@ -1,13 +1,13 @@
 """Trying a pick in the twin before the arm makes it, where the settings say so; and the forecast beside what came.
 
-A rehearsal chooses among ways that all pass the same checks; it lets nothing through and refuses nothing. Where it
-can't be held, the planner's own way is taken, and the log says why.
+A rehearsal chooses among ways that all pass the same checks and to which a clear path leads; it ends no trial. Where
+it can't be held, the planner's own way is taken, and the log says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from math import cos, radians, sin
 
 import numpy as np
@@ -15,15 +15,16 @@ import numpy as np
 from runner.geometry import Obstacles
 from runner.kinematics.frames import BaseInCell
 from runner.rehearse.rehearsal import Policy, forecast
+from runner.table.errors import NoWay, PlanningError
 from runner.table.plan import PickPlan
 from runner.table.postures import radius_m
-from runner.trial.bench import Bench
 from runner.trial.trial import Seen, Trial
 from runner.twin.errors import TwinError
 from runs.schema.detection import BlockDetection
 from runs.schema.geometry import TablePoint
 from runs.schema.rehearsal import Foretold
 from runs.schema.verdict import Verdict
+from vision.errors import CalibrationUnreadable
 
 FAR_M = 0.27  # from the base axis: beyond it few postures are left
 NEAR_BOX_MM = 12.0  # of the way to the box's walls
@@ -45,14 +46,14 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
     yaw_deg, detected = seen.block.yaw_deg or 0.0, seen.block.xz_m
     try:
         found = bench.rehearsal.pick(
-            ways_to(bench, plan, target, yaw_deg, obstacles, requested_xz_m=detected),
+            ways_to(trial, plan, target, yaw_deg, obstacles, requested_xz_m=detected),
             obstacles,
             attempt=trial.attempt,
             policy=policy,
             because=because,
             seen_spread_mm=seen.block.spread_mm or 0.0,
         )
-    except TwinError as error:
+    except (TwinError, PlanningError, CalibrationUnreadable) as error:
         trial.book.note(f"not rehearsed: {error.message}")
         return plan
     trial.book.add(found.record)
@@ -61,17 +62,29 @@ def rehearsed(trial: Trial, seen: Seen, plan: PickPlan, target: TablePoint) -> P
 
 
 def ways_to(
-    bench: Bench,
+    trial: Trial,
     plan: PickPlan,
     target: TablePoint,
     yaw_deg: float,
     obstacles: Obstacles,
     *,
     requested_xz_m: TablePoint | None = None,
-) -> list[PickPlan]:
+) -> Iterator[PickPlan]:
     """The planner's own way to a block, and others that pass as well; as many as the settings let be tried."""
+    bench = trial.bench
     others = bench.planner.pick_choices(plan, target, yaw_deg, obstacles, requested_xz_m=requested_xz_m)
-    return [plan, *islice(others, bench.config.rehearse.choices - 1)]
+    return chain((plan,), islice(_in_reach(trial, others, obstacles), bench.config.rehearse.choices - 1))
+
+
+def _in_reach(trial: Trial, ways: Iterable[PickPlan], obstacles: Obstacles) -> Iterator[PickPlan]:
+    """Those to whose beginning a clear path leads from where the arm stands: no other is worth trying."""
+    planner, here_deg = trial.bench.planner, trial.here_deg()
+    for way in ways:
+        try:
+            planner.plan_transfer(here_deg, way.path_deg[0], obstacles)
+        except NoWay:
+            continue
+        yield way
 
 
 def doubts_about(

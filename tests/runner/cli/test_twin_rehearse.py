@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import cv2
@@ -45,6 +46,20 @@ def test_too_few_moves_for_a_fit_are_one_sentence(trialcell, rehearsed_cell):
     assert not (rehearsed_cell / "calibration" / "drive.json").exists()
 
 
+def test_an_unreadable_run_among_the_last_is_named_and_left_out(trialcell, cell):
+    store = RunStore(cell / "runs")
+    broken = store.list()[0]
+    (broken.folder / "run.json").write_text("{", encoding="utf-8")
+    told = trialcell("twin", "fit", "--cell", cell)
+    assert told.code == 2
+    assert f"left out: {broken.run_id}" in told.err
+    assert "moves can't tell" in told.err, "the fit goes on with the others"
+    named = trialcell("twin", "fit", "--cell", cell, "--log", broken.run_id)
+    assert named.code != 0
+    assert "run.json" in named.err
+    assert "left out" not in named.err
+
+
 @pytest.mark.slow
 def test_a_fit_is_kept_only_where_it_made_the_twin_truer_and_parity_uses_it(trialcell, rehearsed_cell, make_cell_copy):
     store = RunStore(rehearsed_cell / "runs")
@@ -65,6 +80,11 @@ def test_a_fit_is_kept_only_where_it_made_the_twin_truer_and_parity_uses_it(tria
     kept = trialcell("twin", "fit", "--cell", rehearsed_cell, "--log", name, "--seeds", 1)
     assert "the twin was off by" in kept.out
     assert (rehearsed_cell / "calibration" / "drive.json").exists()
+    file = rehearsed_cell / "calibration" / "drive.json"
+    once = json.loads(file.read_text(encoding="utf-8"))
+    again = trialcell("twin", "fit", "--cell", rehearsed_cell, "--log", name, "--seeds", 1, "--json")
+    assert (again.code, again.object["before"], again.object["truer"]) == (1, "fitted", False)
+    assert json.loads(file.read_text(encoding="utf-8"))["offset_deg"] == once["offset_deg"]
     before, after = (
         trialcell("twin", "parity", "--cell", rehearsed_cell, "--log", name, "--seeds", 1, "--json", *way).object
         for way in ((), ("--fitted",))

@@ -46,7 +46,7 @@ def place(planner, settings) -> Place:
 def rehearse(planner, settings, place):
     def make(config: Config = settings, **how) -> Rehearsed:
         told = {"attempt": 1, "policy": "asked", "because": "a test", **how}
-        return Rehearsal(planner.arm, config, FIELD).pick(place.plans[:3], place.obstacles, **told)
+        return Rehearsal(planner.arm, config, lambda: FIELD).pick(place.plans[:3], place.obstacles, **told)
 
     return make
 

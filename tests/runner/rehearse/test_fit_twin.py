@@ -13,7 +13,7 @@ from runner.arms.errors import Refused
 from runner.arms.guard import GuardedArm, GuardRules
 from runner.config import with_overrides
 from runner.rehearse.doubt import doubt_of, draw
-from runner.rehearse.fit_twin import FRICTIONS, Rubbed, camera_off_mm, fit_twin, left_at_grasps, rub_of, split
+from runner.rehearse.fit_twin import FRICTIONS, Rubbed, camera_off_mm, fit_twin, left_at_grasps, rub_of, split, to_keep
 from runner.rehearse.hindsight import judged_ways
 from runner.table.cell_tables import open_tables
 from runner.twin.drive_file import DriveFile, drive_of
@@ -130,16 +130,38 @@ def test_every_fourth_run_is_held_out_and_of_one_the_last_quarter(record):
 
 def test_a_kept_fit_is_what_rehearsals_reckon_with(tmp_path, config):
     assert drive_of(tmp_path, "mecharm270") is FIELD
-    file = DriveFile(
-        made_at="2026-01-01T00:00:00+00:00", source="a test", arm_model="mecharm270", offset_deg=(1.0,) * 6,
-        half_width_deg=(0.5,) * 6, lag_deg=(2.0,) * 6, lag_s=0.9, ripple_deg=(0.1,) * 6, moves=100, held_out=20,
-        before="field", before_deg=1.0, after_deg=0.2,
-    )  # fmt: skip
-    save(file, tmp_path)
+    save(fitted(1.0, 0.2, 1.0), tmp_path)
     drive = drive_of(tmp_path, "mecharm270")
     doubt = doubt_of(config.rehearse, drive)
     assert (doubt.lag_deg, doubt.lag_s, doubt.left_deg) == ((2.0,) * 6, 0.9, pytest.approx((0.3,) * 6))
     assert drive_of(tmp_path, "another") is FIELD
+
+
+def fitted(before_deg: float, after_deg: float, offset_deg: float, **more) -> DriveFile:
+    return DriveFile(
+        made_at="2026-01-01T00:00:00+00:00", source=f"sag {offset_deg}", arm_model="mecharm270",
+        offset_deg=(offset_deg,) * 6, half_width_deg=(0.5,) * 6, lag_deg=(2.0,) * 6, lag_s=0.9, ripple_deg=(0.1,) * 6,
+        moves=100, held_out=20, before="field", before_deg=before_deg, after_deg=after_deg, **more,
+    )  # fmt: skip
+
+
+def test_a_fit_that_is_no_truer_leaves_the_kept_sag_dead_band_and_lag():
+    good = fitted(1.0, 0.2, 3.0, pad_friction=0.4, picks=9)
+    grasps = {"left_deg": (1.2,) * 6, "left_sd_deg": (0.2,) * 6, "grasps": 8}
+    no_truer = fitted(0.2, 0.2, 0.1, **grasps)
+    kept = to_keep(no_truer, good)
+    assert kept == good.model_copy(update={**grasps, "source": kept.source})
+    assert kept.source.startswith("sag 3.0")
+    assert to_keep(fitted(0.2, 0.2, 0.1), good) is None, "nothing was measured besides"
+    assert to_keep(no_truer, None) == no_truer
+    assert to_keep(fitted(0.2, 0.2, 0.1), None) is None
+
+
+def test_a_truer_fit_replaces_the_kept_one_but_for_what_it_could_not_measure():
+    good = fitted(1.0, 0.2, 3.0, left_deg=(1.2,) * 6, left_sd_deg=(0.2,) * 6, grasps=8)
+    truer = fitted(0.3, 0.1, 2.0, tip_bias_mm=(1.0, 0.0), tip_sd_mm=(0.5, 0.5), tips=5)
+    kept = to_keep(truer, good)
+    assert (kept.offset_deg, kept.left_deg, kept.grasps, kept.tips) == ((2.0,) * 6, (1.2,) * 6, 8, 5)
 
 
 def test_what_corrected_joints_were_left_at_grasps_is_what_rehearsals_draw_round(rehearsed_log, config):

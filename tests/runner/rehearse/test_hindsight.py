@@ -26,7 +26,7 @@ def test_the_attempt_is_as_the_log_has_it_and_a_known_miss_decides(rehearsed_log
     lookup = next(look for look in rehearsed_log.lookups if look.label == "stage3_approach_pick")
     assert (pick.way, pick.target_xz_m, pick.verdict) == (lookup.pose_id, lookup.target_xz_m, "yes")
     assert pick.obstacles.box is not None
-    rehearsal = Rehearsal(planner.arm, few, FIELD)
+    rehearsal = Rehearsal(planner.arm, few, lambda: FIELD)
     same = rehearse_again(pick, planner, rehearsal, choices=2)
     assert same.gone in (0, 1)
     assert same.knowing

@@ -70,9 +70,17 @@ def test_a_rehearsal_can_be_repeated_to_the_digit(rehearse, rehearsed):
 
 
 def test_out_of_time_it_decides_by_what_it_has(rehearse, settings):
-    record = rehearse(with_overrides(settings, ["rehearse.limit_s=0.001"])).record
+    hasty = with_overrides(settings, ["rehearse.limit_s=0.000001", "arm.kind=mycobot-tcp"])
+    record = rehearse(hasty, policy="always").record
     assert record.cut_short
-    assert {choice.tries for choice in record.choices} == {4}
+    (own,) = record.choices
+    assert (own.name, own.tries) == (record.chosen, record.tries)
+
+
+def test_no_wall_clock_decides_in_the_twin(rehearse, rehearsed, settings):
+    hasty = with_overrides(settings, ["rehearse.limit_s=0.000001"])
+    record = rehearse(hasty, policy="always").record
+    assert (record.cut_short, record.choices) == (False, rehearsed.record.choices)
 
 
 @pytest.mark.slow

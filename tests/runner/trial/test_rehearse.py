@@ -10,10 +10,12 @@ import pytest
 from runner.geometry import Clearance, obstacles_of
 from runner.rehearse.rehearsal import Rehearsal
 from runner.table.cell_tables import open_tables
+from runner.table.errors import NoPlan, NoWay
+from runner.table.plan import Planner
 from runner.trial.stages.rehearse import doubts_about
 from runner.twin.errors import PhysicsDiverged
 from runs.schema.detection import BlockDetection
-from runs.schema.motion import Skipped
+from runs.schema.motion import MoveRecord, Skipped
 
 FEW = ("rehearse.tries=16", "rehearse.choices=2")
 
@@ -65,6 +67,53 @@ def test_a_twin_that_breaks_down_leaves_the_planners_own_way(play, monkeypatch):
     played = play(overrides=['rehearse.policy="always"'], dry_run=True)
     assert played.log.rehearsals == ()
     assert any("not rehearsed" in note.text and "made up" in note.text for note in played.log.notes)
+
+
+def test_a_fit_that_is_damaged_hurts_only_the_rehearsal(play, cell_copy):
+    (cell_copy / "calibration" / "drive.json").write_text("{", encoding="utf-8")
+    log = play(overrides=['rehearse.policy="always"', *FEW], dry_run=True).log
+    assert log.rehearsals == ()
+    assert any("not rehearsed" in note.text and "drive.json" in note.text for note in log.notes)
+    assert "stage6" in log.stages
+
+
+def test_ways_to_which_no_path_leads_are_not_tried_and_end_no_trial(play, monkeypatch):
+    whole, own = Planner.plan_transfer, []
+
+    def only_to_the_planners_own(planner, start_deg, goal_deg, obstacles):
+        if own and not np.array_equal(goal_deg, own[0]):
+            raise NoWay("an invented wall stands there", tried=1)
+        return whole(planner, start_deg, goal_deg, obstacles)
+
+    def choices(planner, first, *args, _of=Planner.pick_choices, **how):
+        own.append(first.path_deg[0])
+        return _of(planner, first, *args, **how)
+
+    monkeypatch.setattr(Planner, "plan_transfer", only_to_the_planners_own)
+    monkeypatch.setattr(Planner, "pick_choices", choices)
+    log = play(
+        overrides=['rehearse.policy="always"', *FEW], dry_run=True, on=lambda record, _: _forget(own, record)
+    ).log
+    (record,) = log.rehearsals
+    assert [choice.name for choice in record.choices] == [record.chosen]
+    assert "stage6" in log.stages
+
+
+def _forget(own: list, record: object) -> None:
+    if getattr(record, "label", None) == "stage3_approach_pick" and isinstance(record, MoveRecord):
+        own.clear()
+
+
+@pytest.mark.slow
+def test_no_plan_for_another_way_leaves_the_planners_own(play, monkeypatch):
+    def none_left(*_, **__):
+        raise NoPlan("pick", (0.1, 0.1), "made up", next_step="none")
+
+    monkeypatch.setattr(Planner, "pick_choices", none_left)
+    log = play(overrides=['rehearse.policy="always"', *FEW], dry_run=True).log
+    assert log.rehearsals == ()
+    assert any("not rehearsed" in note.text and "made up" in note.text for note in log.notes)
+    assert "stage6" in log.stages
 
 
 def test_an_ordinary_pick_is_in_no_doubt_and_each_doubt_is_said(prepared_cell, config, base):

@@ -124,6 +124,22 @@ def finished(store, *, result="completed", attempts=1, tip_mm=2.0, model=None, a
     return writer.finish(Ending(result=result, stage="stage9b_judge_place", reason="so"))
 
 
+def test_what_the_tool_was_sent_beside_on_purpose_is_no_miss():
+    diff = TipDiff(tip_x=0.2, tip_z=0.2, block_x=0.2, block_z=0.2, dx_mm=9.0, dz_mm=12.0, dist_mm=15.0)
+    plain = TipMeasurement(attempt=1, image="x.jpg", diff=diff)
+    ahead = plain.model_copy(update={"beside_mm": (6.0, 8.0)})
+    assert (plain.missed_dist_mm, ahead.missed_dist_mm) == (15.0, pytest.approx(5.0))
+    assert TipMeasurement(attempt=1, image="x.jpg", diff=None).missed_dist_mm is None
+
+
+def test_a_proof_reckons_with_the_miss_and_not_with_the_aim(store):
+    log = finished(store)
+    (tip,) = log.tip_measurements
+    sent_there = tip.model_copy(update={"beside_mm": (tip.diff.dx_mm - 1.0, tip.diff.dz_mm)})
+    aimed = log.model_copy(update={"tip_measurements": (sent_there,)})
+    assert (outcome_of(log).tip_mm, outcome_of(aimed).tip_mm) == (tip.diff.dist_mm, pytest.approx(1.0))
+
+
 @pytest.mark.parametrize(
     ("how", "succeeded"),
     [
