@@ -42,6 +42,7 @@ def test_it_makes_a_new_cell_serves_the_real_client_and_ends_when_told(serve, ho
     assert list((serving.cell / FOLDER).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_several_on_one_new_cell_wait_for_each_other(serve):
     servings = [serve("--tcp", "0") for _ in range(3)]
     ports = {serving.ready()["tcp"] for serving in servings}

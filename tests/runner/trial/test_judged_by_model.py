@@ -67,7 +67,8 @@ def test_what_the_controller_believes_is_not_sent(play, claude_server):
         assert word not in sent, word
 
 
-@pytest.mark.parametrize("missing", ["key", pytest.param("server", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["key", "server"])
 def test_without_a_key_or_a_server_a_trial_ends_well_and_unjudged(play, claude_server, monkeypatch, missing):
     if missing == "key":
         monkeypatch.delenv("ANTHROPIC_API_KEY")

@@ -69,6 +69,7 @@ def test_addresses_of_a_process_that_is_no_more_are_passed_over(tmp_path, served
     assert list(served_twins(tmp_path / "nowhere")) == []
 
 
+@pytest.mark.slow
 def test_a_look_through_the_stream_shows_what_is_there_now(served, control):
     twin, there = served
     camera = OpenCvCamera(there.camera, size_px=(1280, 720))
