@@ -44,6 +44,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
+def quick() -> tuple[str, ...]:
+    """Settings that make a trial short; how it goes is the same."""
+    return (
+        "arm.speed_percent=80",
+        "arm.send_wait_s=0.1",
+        "gripper.wait_s=1.3",
+        "gripper.pre_release_wait_s=0",
+        "camera.captures=1",
+        "camera.settle_s=0.3",
+    )
+
+
+@pytest.fixture(scope="session")
 def prepared_cell(tmp_path_factory) -> Path:
     """The default cell after its first use. Never to be written to: ask for `make_cell_copy` or `cell_copy`."""
     base = tmp_path_factory.getbasetemp()

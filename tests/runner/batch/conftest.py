@@ -12,19 +12,6 @@ from runner.kinematics.model import ArmModel
 from runs.batch_records import BatchPlan
 
 
-@pytest.fixture(scope="session")
-def quick() -> tuple[str, ...]:
-    """Settings that make a trial short; how it goes is the same."""
-    return (
-        "arm.speed_percent=80",
-        "arm.send_wait_s=0.1",
-        "gripper.wait_s=1.3",
-        "gripper.pre_release_wait_s=0",
-        "camera.captures=1",
-        "camera.settle_s=0.3",
-    )
-
-
 @pytest.fixture
 def planned(config: Config, arm: ArmModel) -> Callable[..., BatchPlan]:
     """`planned(12, kind="halton", round=6)`: a plan in the default cell; `round`, `session` and such are settings."""

@@ -7,24 +7,17 @@ import pytest
 from runs.batch_records import ResetEnded, TrialEnded
 from runs.batches import BatchStore
 
-QUICK = [
-    arg
-    for setting in (
-        "arm.speed_percent=80",
-        "arm.send_wait_s=0.1",
-        "gripper.wait_s=1.3",
-        "gripper.pre_release_wait_s=0",
-        "camera.captures=1",
-        "camera.settle_s=0.3",
-    )
-    for arg in ("--set", setting)
-]
+
+@pytest.fixture
+def briefly(quick) -> list[str]:
+    """Options that make a batch's trials short."""
+    return [arg for setting in quick for arg in ("--set", setting)]
 
 
 @pytest.mark.slow
-def test_hot_servos_are_rested_inside_a_batch_and_their_rest_is_no_work(trialcell, cell_copy):
+def test_hot_servos_are_rested_inside_a_batch_and_their_rest_is_no_work(trialcell, cell_copy, briefly):
     hot = [arg for setting in ("twin.servos_c=57", "arm.rest_until_c=55") for arg in ("--set", setting)]
-    told = trialcell("batch", 2, "--workers", 1, *QUICK, *hot, "--json", "--cell", cell_copy)
+    told = trialcell("batch", 2, "--workers", 1, *briefly, *hot, "--json", "--cell", cell_copy)
     assert told.code == 0, told.err
     assert told.object["finished"] == told.object["success"]["n"] == 2
     events = BatchStore(cell_copy).find("latest").events()
@@ -37,10 +30,10 @@ def test_hot_servos_are_rested_inside_a_batch_and_their_rest_is_no_work(trialcel
 
 
 @pytest.mark.slow
-def test_a_line_that_drops_in_each_trial_is_connected_anew_and_nobody_is_called(trialcell, cell_copy):
+def test_a_line_that_drops_in_each_trial_is_connected_anew_and_nobody_is_called(trialcell, cell_copy, briefly):
     drops = ("twin.firmware=new", "twin.faults=['line-drops@15']", "batch.session=1")
     settings = [arg for setting in drops for arg in ("--set", setting)]
-    told = trialcell("batch", 2, "--workers", 1, *QUICK, *settings, "--json", "--cell", cell_copy)
+    told = trialcell("batch", 2, "--workers", 1, *briefly, *settings, "--json", "--cell", cell_copy)
     assert told.code == 0, told.err
     assert (told.object["completed"], told.object["crashed"], told.object["calls"]) == (2, 0, [])
     ended = [event for event in BatchStore(cell_copy).find("latest").events() if isinstance(event, TrialEnded)]
