@@ -58,6 +58,30 @@ class Candidate:
     begin_deg: FloatArray | None = None  # (n_joints,): its approach pose as solved in bulk, where it can be had
     taught: LookupRecord | None = None  # of an arc, whose pose is taken as it is
 
+    @classmethod
+    def along_tool(
+        cls,
+        prefix: str,
+        near: tuple[tuple[int, int], GridPose],
+        tilt_deg: float,
+        heading_deg: float,
+        target_m: Point,
+        askew_deg: float = 0.0,
+    ) -> Candidate:
+        """One whose last move runs along the tool, from a pose of the grid and its square."""
+        (x, z), pose = near
+        return cls(
+            name=f"{prefix}_x{x}_z{z}_t{tilt_deg:.0f}_h{heading_deg:.0f}",
+            start=pose,
+            square_mm=(x, z),
+            tilt_deg=tilt_deg,
+            heading_deg=heading_deg,
+            descent_deg=tilt_deg,
+            lift_m=pose.lift_m,
+            target_m=target_m,
+            askew_deg=askew_deg,
+        )
+
 
 def headings_along(block_yaw_deg: float, radial_deg: float, askew_deg: float) -> Iterator[tuple[float, float]]:
     """Tool headings that take a block along a pair of its faces, or by so much askew towards the radial; at most two.
@@ -86,20 +110,8 @@ def pick_levels(
                 near = nearest_start(starts, tilt, heading)
                 if near is None:
                     continue
-                (x, z), pose = near
-                level.append(
-                    Candidate(
-                        name=f"approach_pick_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
-                        start=pose,
-                        square_mm=(x, z),
-                        tilt_deg=tilt,
-                        heading_deg=heading,
-                        descent_deg=tilt,
-                        lift_m=pose.lift_m,
-                        target_m=(target[0], grasp_height_m(tilt, arm, config), target[1]),
-                        askew_deg=slant,
-                    )
-                )
+                at = (target[0], grasp_height_m(tilt, arm, config), target[1])
+                level.append(Candidate.along_tool("approach_pick", near, tilt, heading, at, slant))
         yield level
 
 

@@ -72,19 +72,8 @@ def _down_level(
             near = nearest_start(starts, tilt, heading)
             if near is None:
                 continue
-            (x, z), pose = near
-            level.append(
-                Candidate(
-                    name=f"reset_down_x{x}_z{z}_t{tilt:.0f}_h{heading:.0f}",
-                    start=pose,
-                    square_mm=(x, z),
-                    tilt_deg=tilt,
-                    heading_deg=heading,
-                    descent_deg=tilt,
-                    lift_m=pose.lift_m,
-                    target_m=(goal[0], height_m, goal[1]),
-                )
-            )
+            at = (goal[0], height_m, goal[1])
+            level.append(Candidate.along_tool("reset_down", near, tilt, heading, at))
     return level
 
 
